@@ -1,16 +1,21 @@
-// How many groups ahead gathers start, where nobody has said it.
+// Chooses how many groups ahead gathers start, where the policy is 'auto'.
 //
-// In the order of a function, gathers and what is computed between them are times, in FLOPs. A gather should start so
-// many groups ahead that what is computed from there to its use takes as long as all that is gathered meanwhile:
+// In the order of a function, gathers and the computation between them take
+// time, which is counted in FLOPs. A gather should start so many groups ahead
+// that the computation from there to its use takes as long as everything that
+// is gathered meanwhile:
 //
 //   gather a   compute 8   gather b   compute 2   gather c   compute 9        each gather takes 5
-//   b: 8 are computed behind the wait of a, and 5 gathered: one group ahead
-//   c: 2 are computed behind the wait of b: too few. 8 + 2 behind that of a, and b and c gathered, 10: two groups ahead
+//   b: 8 are computed after the wait for a, and 5 are gathered: one group ahead
+//   c: 2 are computed after the wait for b, which is too little. After the wait
+//      for a it is 8 + 2, while b and c are gathered, 10: two groups ahead
 //
-// Where no number is enough, ranks wait for gathers one after the other, and one group ahead is as good as several. Nor
-// is anything chosen that takes more memory than one group ahead does anyway: what is gathered ahead has at most the
-// bytes of the largest group. What is gathered several times starts as far ahead as any of these needs. The numbers are
-// of global shapes: all ranks have the same, whatever their pieces are.
+// If no number is enough, ranks wait for one gather after the other, and one
+// group ahead is as good as several. No number is chosen that takes more memory
+// than one group ahead does anyway: what is gathered ahead has at most the
+// bytes of the largest group. A storage that is gathered several times starts
+// as far ahead as any of its gathers needs. All numbers come from global
+// shapes, so that all ranks choose alike, whatever their pieces are.
 #include "dialects/ccl/algebra/TransportModel.h"
 #include "dialects/nn/Nn.h"
 #include "passes/global/Passes.h"
@@ -29,10 +34,10 @@ namespace splitcast {
 
 namespace {
 
-/// Groups ahead that are tried.
+/// The most groups ahead that are tried.
 constexpr size_t kMostGroups = 8;
 
-/// The ranks that share what the op computes.
+/// Returns the number of ranks among which the work of the op is divided.
 double ranksSharing(Operation *op) {
   double ranks = 1;
   sbp::PlacementAttr placement;
@@ -43,7 +48,7 @@ double ranksSharing(Operation *op) {
       const sbp::NdSbp entries = signature.toAlgebra();
       shared.resize(entries.size());
       for (size_t axis = 0; axis < entries.size(); ++axis)
-        if (!entries[axis].isBroadcast() && !entries[axis].isAt()) // one rank does all of it there
+        if (!entries[axis].isBroadcast() && !entries[axis].isAt()) // at a coordinate, one rank does all of it
           shared.set(axis);
     }
   for (unsigned axis : shared.set_bits())
@@ -51,7 +56,8 @@ double ranksSharing(Operation *op) {
   return ranks;
 }
 
-/// Of a function, and what it needs of each storage.
+/// The gathers of one function, with the computation between them. `groups`
+/// has, by storage, the number of groups ahead.
 class GatherTimes {
 public:
   GatherTimes(const ccl::TransportModel &model, const SymbolTable &symbols, llvm::StringMap<int64_t> &groups)
@@ -105,9 +111,9 @@ private:
   const ccl::TransportModel &model;
   const SymbolTable &symbols;
   llvm::StringMap<int64_t> &groups;
-  double computed = 0; ///< so far
+  double computed = 0; ///< the FLOPs of a rank so far
   std::vector<Gather> gathered;
-  int64_t mostBytes = 0; ///< of one of them
+  int64_t mostBytes = 0; ///< of the largest gather
 };
 
 struct ChoosePrefetch : splitcast::impl::ChoosePrefetchPassBase<ChoosePrefetch> {
@@ -117,7 +123,7 @@ struct ChoosePrefetch : splitcast::impl::ChoosePrefetchPassBase<ChoosePrefetch> 
       return;
     const SymbolTable symbols(getOperation());
     const ccl::TransportModel model = ccl::TransportModel::of(placement.getDeviceKind().getValue());
-    llvm::StringMap<int64_t> groups; ///< of storages
+    llvm::StringMap<int64_t> groups; ///< by storage: the groups ahead
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       GatherTimes times(model, symbols, groups);
       function.walk([&](Operation *op) { times.add(*op); });

@@ -1,4 +1,5 @@
-// Gradients are clipped where updates get them, with norms of parts that have no rounding.
+// Clips gradients where updates take them. Norms are computed from parts whose
+// sums are exact.
 //
 //   before   nn.update @w, %g in %s {clip_norm = 1.0, clip_set = 0} ...    nn.update @v, %h in %t {...} ...
 //   after    %f = sbp.fence %g in %s             %k = sbp.fence %h in %t
@@ -58,12 +59,12 @@ public:
                                     << first.getVariable()
                                     << ", but they have clip_norm = " << update.getClipNormAttr().getValueAsDouble()
                                     << " and " << first.getClipNormAttr().getValueAsDouble()
-                                    << "; say the same, or another clip_set";
+                                    << "; give both the same, or one of them another clip_set";
       Operation *maker = update.getGradient().getDefiningOp();
       if (maker && !maker->isBeforeInBlock(first))
         return update.emitOpError() << "of @" << update.getVariable() << " shares a norm with that of @"
                                     << first.getVariable() << ", which comes before its gradient; make all gradients "
-                                    << "before the first update, or say another clip_set";
+                                    << "before the first update, or give it another clip_set";
       elements = sbp::cappedSum(elements, sbp::numElements(sbp::shapeOf(update.getGradient().getType())));
     }
     if (elements > nn::SquarePartsOp::kMostElements)
@@ -99,7 +100,7 @@ private:
     const nn::Expr square = exprOf(b, loc, b.create<nn::TotalOfPartsOp>(loc, parts.total(b, loc)));
     const double most = first.getClipNormAttr().getValueAsDouble();
     const nn::Expr numerator = exprOf(b, loc, nn::splat(b, loc, square.value().getType(), most));
-    // 1, to the bit, where the norm is less than `most`.
+    // The coefficient is exactly 1 where the norm is less than `most`.
     return numerator / (relu(sqrt(square) + (kBesideNorm - most)) + most);
   }
 

@@ -1,18 +1,25 @@
 // Reverse-mode differentiation over GradientOpInterface.
 //
-// Ops are *active* when they depend on a variable that is trained and the loss depends on them: one walk forward and
-// one back find them. Each must have a gradient, or be a read, or an identity (boxing, fence). The loss has gradient
-// 1, fenced in a scope "backward", by which later passes know all that hangs on it. Then the active ops are visited
-// last first, so that the gradient of a value has all its addends when the op that made it comes: each op adds to the
-// gradients of its operands. What reaches the reads of a variable, added up, is the gradient of its update; where
-// something is assigned between reads, of those behind the last assignment.
+// An op is *active* if it depends on a trained variable and the loss depends on
+// it; one walk forward and one backward find these ops. Each of them must have
+// a gradient, or be a read or an identity (boxing, fence). The gradient of the
+// loss is 1, fenced in a scope "backward", by which later passes recognize
+// everything that depends on it. The active ops are visited from the last to
+// the first, so that the gradient of a value has all its addends before the op
+// that made the value is visited; each op adds to the gradients of its
+// operands. The gradients that reach the reads of a variable are added up for
+// its update. If the variable is assigned between reads, only the reads after
+// the last assignment count.
 //
-// Where variables have coordinates, as stages of a pipeline do, a gradient that has all its addends is put beside its
-// value (sbp.colocate), and so is what its op took of others, where nothing else says where that is needed: else each
-// op of backward would be where that costs least for itself, and what several of them use would move once for each.
+// Where variables are at coordinates, as those of pipeline stages are, a
+// complete gradient is put beside its value (sbp.colocate). So are forward
+// values that the gradient of an op takes, unless something else says where
+// they are needed: otherwise each backward op would be where it costs least by
+// itself, and what several of them use would be moved once for each.
 //
-// With a loss_scale the gradient of the loss is that, read from a variable, instead of 1; updates are `scaled by` it.
-// Variables of a group are updated by its optimizer.
+// With a loss_scale, the gradient of the loss is the scale, read from a
+// variable, instead of 1, and updates are `scaled by` it. The variables of a
+// group are updated by the optimizer of the group.
 //
 //   before   %0 = sbp.read @w
 //            %1 = nn.matmul %x, %0
@@ -50,8 +57,9 @@ bool isFloatTensor(Value value) {
 
 bool isBefore(Operation *a, Operation *b) { return a->isBeforeInBlock(b); }
 
-/// What minimizing the losses of one block, first to last, has to know of the rest of the block, so that each looks at
-/// nothing but what its loss depends on.
+/// The assignments and updates of a block. All losses of the block, which are
+/// minimized from the first to the last, share it, so that each looks only at
+/// the ops that its loss depends on.
 class Updates {
 public:
   explicit Updates(Block &block) {
@@ -70,7 +78,7 @@ public:
       nextClipSet = std::max(nextClipSet, set.getInt() + 1);
   }
 
-  /// Whether something assigns the variable between the two.
+  /// Whether an op between the two assigns the variable.
   bool isAssigned(Attribute variable, Operation *from, Operation *to) const {
     auto found = writes.find(variable);
     if (found == writes.end())
@@ -79,9 +87,9 @@ public:
     return next != found->second.end() && isBefore(*next, to);
   }
 
-  DenseMap<Type, Value> lossScales; ///< as read for the first loss of each type that is scaled
+  DenseMap<Type, Value> lossScales; ///< by element type: the scale, read for the first scaled loss of that type
 
-  /// A number that no update's norm has yet.
+  /// Returns a clip_set that no update has yet.
   int64_t unusedClipSet() const { return nextClipSet; }
 
 private:
@@ -94,6 +102,7 @@ private:
   int64_t nextClipSet = 0;
 };
 
+/// Differentiates one loss, and replaces its nn.minimize by updates.
 class Differentiator {
 public:
   Differentiator(nn::MinimizeOp minimize, SymbolTable &symbols, Updates &updates, bool hasStages)
@@ -121,7 +130,7 @@ public:
   }
 
 private:
-  /// All that the loss depends on, in the block's order.
+  /// Finds the ops that the loss depends on, in the order of the block.
   void findSlice() {
     llvm::SetVector<Operation *> ops;
     const auto add = [&](Value value) {
@@ -136,7 +145,8 @@ private:
     llvm::sort(slice, isBefore);
   }
 
-  /// Values that depend on a trainable variable and on which the loss depends.
+  /// Finds the values that depend on a trainable variable and on which the loss
+  /// depends.
   void findActive() {
     DenseSet<Value> dependent;
     for (Operation *op : slice) {
@@ -167,10 +177,12 @@ private:
            isFloatTensor(read.getResult()) && !earlierReads.contains(read);
   }
 
-  /// Leaves out reads of what a variable was before something assigned it, where the loss also depends on what it is
-  /// then: an update has the gradient at one value.
+  /// Leaves out earlier reads of a variable if it is assigned between them and
+  /// a later read that the loss depends on: an update takes the gradient at one
+  /// value of the variable.
   void leaveOutEarlierReads() {
-    DenseMap<Attribute, SmallVector<sbp::ReadOp>> reads; ///< with no assignment between them, the last such
+    DenseMap<Attribute, SmallVector<sbp::ReadOp>>
+        reads; ///< the latest reads of a variable, with no assignment between them
     for (Operation *op : slice) {
       auto read = dyn_cast<sbp::ReadOp>(op);
       if (!read || !activeOps.contains(op))
@@ -189,7 +201,7 @@ private:
     findActive();
   }
 
-  /// Values pass unchanged through these, and so do gradients.
+  /// Whether values, and so gradients, pass through the op unchanged.
   static bool isIdentity(Operation *op) { return isa<sbp::BoxingOp, sbp::FenceOp, sbp::ColocateOp>(op); }
 
   LogicalResult checkGradients() {
@@ -207,7 +219,8 @@ private:
     return diag;
   }
 
-  /// What the loss is multiplied by, from here on a variable of the module.
+  /// Reads the scale of the loss from its variable, which is created for the
+  /// first loss.
   LogicalResult readScale() {
     if (!minimize.getLossScaleAttr())
       return success();
@@ -222,7 +235,7 @@ private:
     if (failed(verifyInitial(variable)))
       return failure();
     const Type type = minimize.getLoss().getType().getElementType();
-    Value &value = updates.lossScales[type]; // which all losses of a step have
+    Value &value = updates.lossScales[type]; // all losses of a step have the same scale
     if (!value)
       value = readUndecided(builder, minimize.getLoc(), variable);
     if (getElementTypeOrSelf(value.getType()) != type)
@@ -237,7 +250,7 @@ private:
     if (init && init.getValue().getValueAsDouble() == initial)
       return success();
     InFlightDiagnostic diag = minimize.emitOpError() << "has a loss_scale of " << initial << " at first, but @"
-                                                     << kLossScaleName << " is there with ";
+                                                     << kLossScaleName << " is initialized with ";
     if (init)
       diag << init.getValue().getValueAsDouble();
     else
@@ -256,7 +269,8 @@ private:
   void accumulate(Value value, Value gradient) {
     if (!gradient || !active.contains(value))
       return;
-    // The gradient of a narrow copy of a variable is the variable's: contributions are added up in the wide type.
+    // The gradient of a cast variable is that of the variable: its
+    // contributions are added up in the wide type.
     if (Operation *cast = value.getDefiningOp(); isReadAs(cast)) {
       Value read = cast->getOperand(0);
       const Type wide = getElementTypeOrSelf(read.getType());
@@ -267,7 +281,8 @@ private:
     gradients[value].add(builder, value.getLoc(), gradient, joined);
   }
 
-  /// Null where no user gave any.
+  /// Returns the sum of the contributions to the gradient of a value; null if
+  /// there are none.
   Value sumFor(Value value) {
     auto known = gradients.find(value);
     if (known == gradients.end())
@@ -277,8 +292,9 @@ private:
     return sum;
   }
 
-  /// "logits_grad" for the gradient of "logits". The loss's is the seed, and one that is passed on as it is keeps the
-  /// name that it got first.
+  /// Names a gradient after its value: "logits_grad" for that of "logits". The
+  /// gradient of the loss has no such name. A gradient that is passed on
+  /// unchanged keeps its first name.
   void nameGradient(Value gradient, Value of) {
     Operation *op = gradient.getDefiningOp();
     auto read = of.getDefiningOp<sbp::ReadOp>();
@@ -288,7 +304,9 @@ private:
       op->setLoc(sbp::withValueName(op->getLoc(), name.str() + "_grad"));
   }
 
-  /// Of the result of an op, all whose users have been visited. A scalar is wherever something needs it.
+  /// Returns the gradient of a result whose users have all been visited. With
+  /// stages, it is put beside the result, unless it is a scalar, which may be
+  /// anywhere.
   Value gradientOf(Value result) {
     Value gradient = sumFor(result);
     if (!gradient || !hasStages || cast<RankedTensorType>(result.getType()).getRank() == 0)
@@ -296,8 +314,10 @@ private:
     return builder.create<sbp::ColocateOp>(gradient.getLoc(), gradient, result);
   }
 
-  /// Of what an op's gradient is made of, behind `last`, some takes no gradient, but what the op took: it is to be
-  /// where the op is, too, and not where that was made.
+  /// Puts forward values that the gradient of `op` takes beside the op's
+  /// result. The ops of the gradient come after `last`. Those that take a
+  /// gradient are beside it anyway; the others would be where the forward
+  /// values were made.
   void colocateOperands(Operation *op, Operation *last, ArrayRef<Value> resultGradients) {
     auto beside = dyn_cast<RankedTensorType>(op->getResult(0).getType());
     if (!beside || beside.getRank() == 0)
@@ -314,7 +334,8 @@ private:
     }
   }
 
-  /// Whether it may be that the op took the value from elsewhere. Variables are where they are.
+  /// Whether `op` may have taken the value from elsewhere. Reads of variables
+  /// stay where the variables are.
   static bool isMovedTo(Operation *op, Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     return type && type.getRank() > 0 && value.getDefiningOp() != op && !readBehind(value);
@@ -343,7 +364,8 @@ private:
       return;
     if (isIdentity(op))
       return accumulate(op->getOperand(0), resultGradients[0]);
-    if (isReadAs(op->getOperand(0).getDefiningOp()) && isa<nn::CastOp>(op)) // for a wide op, whose gradient stays wide
+    if (isReadAs(op->getOperand(0).getDefiningOp()) &&
+        isa<nn::CastOp>(op)) // a cast of a narrow variable for a wide op: the gradient stays wide
       return accumulate(op->getOperand(0), resultGradients[0]);
     SmallVector<bool> needed;
     for (Value operand : op->getOperands())
@@ -360,10 +382,11 @@ private:
   }
 
   LogicalResult emitUpdates() {
-    // The updates of this loss share a norm with those of no other.
+    // Only the updates of this loss share a norm.
     const IntegerAttr set =
         minimize.getClipNormAttr() ? builder.getI64IntegerAttr(updates.unusedClipSet()) : IntegerAttr();
-    SmallVector<std::pair<FlatSymbolRefAttr, Value>> sums; // before any update, which may need all of them
+    SmallVector<std::pair<FlatSymbolRefAttr, Value>>
+        sums; // all sums come before the updates, which may need all of them
     for (auto &[symbol, contributions] : llvm::reverse(variables)) {
       GradientSum all;
       for (Value gradient : contributions)
@@ -401,13 +424,13 @@ private:
   Updates &updates;
   const bool hasStages; ///< whether variables are at coordinates
   OpBuilder builder;
-  Value scale;                    ///< of the loss; null: 1
-  SmallVector<Operation *> slice; ///< what the loss depends on, in order
+  Value scale;                    ///< the scale of the loss; null: 1
+  SmallVector<Operation *> slice; ///< the ops that the loss depends on, in order
   DenseSet<Value> active;
   DenseSet<Operation *> activeOps;
-  DenseSet<sbp::ReadOp> earlierReads; ///< of values that are no longer the variables'
+  DenseSet<sbp::ReadOp> earlierReads; ///< reads of values that the variables no longer have
   DenseMap<Value, GradientSum> gradients;
-  llvm::SetVector<Operation *> joined;                      ///< what is in these as part of another op
+  llvm::SetVector<Operation *> joined;                      ///< concatenations that were merged into others
   llvm::MapVector<Attribute, SmallVector<Value>> variables; ///< by symbol
 };
 
@@ -423,7 +446,7 @@ struct Differentiate : splitcast::impl::DifferentiatePassBase<Differentiate> {
       for (Block &block : function.getBody())
         if (failed(minimizeLosses(block, symbols, hasStages)))
           return signalPassFailure();
-    getOperation().walk([](nn::StopGradientOp op) { // which has said what it has to say
+    getOperation().walk([](nn::StopGradientOp op) { // differentiation has used it
       if (op.getType() != op.getInput().getType())
         return;
       op.replaceAllUsesWith(op.getInput());
@@ -432,7 +455,8 @@ struct Differentiate : splitcast::impl::DifferentiatePassBase<Differentiate> {
   }
 
 private:
-  /// One module has one scale of losses, whichever function changes it.
+  /// Verifies that all losses of the module have the same scale, whichever
+  /// function changes it.
   LogicalResult verifyOneScale() {
     nn::MinimizeOp first;
     const WalkResult walked = getOperation().walk([&](nn::MinimizeOp op) {
@@ -441,8 +465,8 @@ private:
       first = first ? first : op;
       if (op.getLossScaleAttr() == first.getLossScaleAttr())
         return WalkResult::advance();
-      op.emitOpError() << "has loss_scale = " << op.getLossScaleAttr() << ", but another has "
-                       << first.getLossScaleAttr() << "; one module has one scale of losses: give both the same";
+      op.emitOpError() << "has loss_scale = " << op.getLossScaleAttr() << ", but another nn.minimize has "
+                       << first.getLossScaleAttr() << "; a module has one scale of losses: give both the same";
       return WalkResult::interrupt();
     });
     return failure(walked.wasInterrupted());

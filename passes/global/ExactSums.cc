@@ -1,16 +1,19 @@
-// Sums over the batch that are the same in whatever order they are made.
+// Makes sums over the batch the same in every order of their addends.
 //
-// What a step sums over its batch is added up over micro-batches and ranks, and a float's sum depends on the order. So
-// each addend is cut into three parts of f64 whose sums have no rounding (nn.exact_part), and what needs the sum makes
-// it of those of the parts. What becomes of the addends, of an accumulator or a reduce-scatter say, is not known here:
+// Sums over the batch of a step are added up over micro-batches and ranks, and
+// the sum of floats depends on the order. So each addend is cut into three f64
+// parts whose sums have no rounding (nn.exact_part), and each use of the sum
+// takes the number that the summed parts make. How the addends are added up, in
+// an accumulator or by a reduce-scatter for example, does not matter here:
 // parts are tensors like others.
 //
 //   before   %g = <gradient>  %gf = sbp.fence %g in %update
 //   after    %g = <gradient>  %0 = nn.exact_part %g {part = 0} ...
 //            %f0 = sbp.fence %0 in %update  %f1 = ...  %f2 = ...  %gf = nn.exact_sum %f0, %f1, %f2
 //
-// An addend is what a micro-batch is to a rank: 12 micro-batches on one rank and 4 on three have the same twelve. So
-// its own sums, over its rows, are the same, too.
+// An addend is the contribution of one micro-batch on one rank: 12
+// micro-batches on one rank, and 4 on each of three ranks, have the same twelve
+// addends. The sums within an addend, over its rows, are then the same, too.
 #include "passes/global/MicroBatchRows.h"
 #include "passes/global/Passes.h"
 #include "passes/global/ScalarVariables.h"
@@ -29,6 +32,7 @@ namespace {
 
 constexpr int64_t kNumParts = 3, kMostAddends = 1 << 14; ///< as nn.exact_part says
 
+/// Replaces the sums over the batch in one function by exact sums.
 class FunctionSums {
 public:
   FunctionSums(func::FuncOp function, const MicroBatchRows &rows) : function(function), rows(rows) {}
@@ -44,7 +48,7 @@ public:
       rewrite(*use);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
       if (passed.contains(&op) && op.use_empty())
-        op.erase(); // it would still round
+        op.erase(); // the boxing would still round
   }
 
 private:
@@ -66,7 +70,7 @@ private:
     fence.erase();
   }
 
-  /// Where the value is made.
+  /// Returns the parts of a value, which are made right after it.
   const Parts &partsOf(Value value) {
     auto [known, isNew] = parts.try_emplace(value);
     if (isNew) {
@@ -78,7 +82,8 @@ private:
     return known->second;
   }
 
-  /// What was boxed: its parts are summed over ranks without rounding, but not what the boxing has made of it.
+  /// Returns the value before any boxings: a boxing sums parts over ranks
+  /// without rounding, but would round the value itself.
   Value unboxed(Value value) {
     while (auto boxing = value.getDefiningOp<sbp::BoxingOp>()) {
       passed.insert(boxing);
@@ -87,7 +92,8 @@ private:
     return value;
   }
 
-  /// In place of the value, so with the signature that it was given.
+  /// Makes the sum that replaces the value, with the signature that the value
+  /// was given.
   static Value sumOf(Value value, const Parts &parts, Operation *before) {
     OpBuilder b(before);
     Value sum = b.create<nn::ExactSumOp>(value.getLoc(), parts, getElementTypeOrSelf(value.getType()));
@@ -100,8 +106,8 @@ private:
   func::FuncOp function;
   const MicroBatchRows &rows;
   DenseMap<Value, Parts> parts;
-  DenseMap<Value, Value> sums;              ///< of what is used in no scope
-  llvm::SmallPtrSet<Operation *, 4> passed; ///< boxings of what has parts
+  DenseMap<Value, Value> sums;              ///< by value: the sum for uses in no scope of an update
+  llvm::SmallPtrSet<Operation *, 4> passed; ///< boxings whose operands were cut into parts
 };
 
 struct ExactSums : splitcast::impl::ExactSumsPassBase<ExactSums> {
@@ -123,56 +129,61 @@ struct ExactSums : splitcast::impl::ExactSumsPassBase<ExactSums> {
   }
 
 private:
-  /// What the function says, or for one that updates by a gradient, the options.
+  /// Returns whether the function is to be reproducible: as its attribute says,
+  /// or, if it updates by a gradient, as the option does.
   FailureOr<bool> takeDecision(func::FuncOp function) {
     Attribute said = function->removeAttr(sbp::kReproducibleName);
     const bool isStep = updatesByGradient(function);
     if (said && (!isa<BoolAttr>(said) || !isStep))
-      return function.emitOpError() << "@" << function.getSymName() << " has " << sbp::kReproducibleName << " = "
-                                    << said
-                                    << ", which must be true or false, of a function that updates by a gradient";
+      return function.emitOpError()
+             << "@" << function.getSymName() << " has " << sbp::kReproducibleName << " = " << said
+             << "; it must be true or false, and only a function that updates by a gradient may have it";
     return said ? cast<BoolAttr>(said).getValue() : isStep && reproducible;
   }
 
   LogicalResult rewrite(func::FuncOp function, const sbp::Placement &placement) {
     if (auto schedule = scheduled.find(function.getSymName()); schedule != scheduled.end())
-      return function.emitOpError() << "@" << function.getSymName() << " is to be reproducible, but it is run by @"
-                                    << schedule->second << ", and what that adds up from run to run is rounded; say "
+      return function.emitOpError() << "@" << function.getSymName() << " is to be reproducible, but schedule @"
+                                    << schedule->second << " runs it, and sums from run to run are rounded there; set "
                                     << sbp::kReproducibleName
-                                    << " = false of it, or leave the schedule to the compiler";
+                                    << " = false on it, or leave the schedule to the compiler";
     auto said = function->getAttrOfType<IntegerAttr>(sbp::kMicroBatchesName);
     const int64_t count = !said ? microBatches.getValue() : said.getType().isSignlessInteger(64) ? said.getInt() : 0;
     const int64_t axisIndex = axis.empty() ? 0 : placement.axisIndex(axis);
     if (count < 1 || axisIndex < 0)
-      return success(); // as 'sbp-split-steps' will say
+      return success(); // 'sbp-split-steps' reports this
     if (count > kMostAddends / placement.numPositions())
       return function.emitOpError() << "@" << function.getSymName() << " is to be reproducible in " << count
                                     << " micro-batches on " << placement.numPositions()
-                                    << " ranks, but sums have no rounding up to " << kMostAddends
+                                    << " ranks, but sums are exact up to " << kMostAddends
                                     << " addends only; make micro-batches larger";
     if (failed(verifyUnscaled(function)) || failed(verifyBatch(function, placement, count, axisIndex)))
       return failure();
     FailureOr<MicroBatchRows> rows = MicroBatchRows::of(function, count, axisIndex);
     if (failed(rows))
-      return function.emitOpError() << "@" << function.getSymName()
-                                    << " is to be reproducible, so what it needs of its batch must be there for each "
-                                       "micro-batch, or be a sum over them; change that, or leave 'reproducible' out";
+      return function.emitOpError()
+             << "@" << function.getSymName()
+             << " is to be reproducible, so each value of its batch must belong to one micro-batch, "
+                "or be a sum over all of them; change that, or leave 'reproducible' out";
     FunctionSums(function, *rows).rewrite();
     function->setAttr(sbp::kExactSumsName, StringAttr::get(&getContext(), placement.axes[axisIndex].name));
     return success();
   }
 
-  /// Exact sums have parts of fixed units, which a scale of the loss would move gradients out of.
+  /// Verifies that no loss is scaled: the parts of exact sums have fixed units,
+  /// and a scale could move gradients out of their range.
   static LogicalResult verifyUnscaled(func::FuncOp function) {
     for (auto read : function.getOps<sbp::ReadOp>())
       if (read.getVariable() == kLossScaleName)
-        return read.emitOpError() << "of @" << function.getSymName() << ", which is to be reproducible, has a scale of "
-                                  << "the loss, by which gradients would leave what exact sums hold; leave out "
-                                  << "'loss_scale', which f32 does not need, or 'reproducible'";
+        return read.emitOpError()
+               << "of @" << function.getSymName() << ", which is to be reproducible, reads a scale "
+               << "of the loss, which could move gradients out of the range of exact sums; leave out "
+               << "'loss_scale', which f32 does not need, or 'reproducible'";
     return success();
   }
 
-  /// Ranks and micro-batches have equally much of each argument that they split: else another number of ranks would
+  /// Verifies that an argument is split, and that ranks and micro-batches
+  /// divide each split argument evenly: otherwise another number of ranks would
   /// have other addends.
   static LogicalResult verifyBatch(func::FuncOp function, const sbp::Placement &placement, int64_t count,
                                    int64_t axis) {

@@ -40,7 +40,7 @@ static bool sumsExactly(Operation *op) {
   return sharded && sharded.getLoopSpec().exactSums;
 }
 
-/// Of parts and their sums, or an integer.
+/// Whether the value is an integer, or is made of parts and their sums only.
 static bool isExact(Value value) {
   SmallVector<Value> open = {value};
   while (!open.empty()) {
@@ -64,9 +64,10 @@ LogicalResult ExactSumsCheck::verifyRounding(Operation *op) const {
   if (!boxing || !entryOf(boxing.getInput()).isPartial() || entryOf(boxing.getOutput()).isPartial() ||
       isExact(boxing.getInput()))
     return success();
-  // Casts are mostly those of mixed precision: what they take is what somebody wrote.
+  // Most casts come from mixed precision: name the op before them, which the
+  // user wrote.
   Operation *maker = boxing.getInput().getDefiningOp();
-  if (!maker) // an argument
+  if (!maker) // the operand is an argument
     maker = boxing;
   const bool isCast = isa<nn::CastOp>(maker);
   while (isa<nn::CastOp>(maker) && maker->getOperand(0).getDefiningOp())
@@ -79,7 +80,8 @@ LogicalResult ExactSumsCheck::verifyRounding(Operation *op) const {
                               << "or leave 'reproducible' out";
 }
 
-/// What is more than elementwise takes of the batch what a rank has of it, and nothing of other ranks.
+/// Verifies that an op that is not elementwise takes only those rows of the
+/// batch that its rank has, and nothing of other ranks.
 LogicalResult ExactSumsCheck::verifyRows(Operation *op) const {
   auto sharded = dyn_cast<sbp::ShardingOpInterface>(op);
   if (!sharded || isa<sbp::BoxingOp, sbp::FenceOp>(op) || sumsExactly(op) ||

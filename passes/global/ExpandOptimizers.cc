@@ -1,11 +1,15 @@
-// Updates as elementwise ops over variable, gradient and state.
+// Replaces updates by elementwise ops over variable, gradient and state.
 //
-// The optimizer says what is computed (dialects/nn/Optimizer.h); it asks the update here for states, the learning rate
-// and powers of betas. A state is a variable beside its own, made at its first use; what an update reads is fenced in
-// the update's scope, so that ZeRO can decide where it is computed. Powers of betas count updates: variables share them
-// when the same functions update them by the same optimizers (UpdateSets), since a variable that a second function
-// updates, too, is further on than the others. A schedule of the learning rate counts the runs of functions that update
-// by it. Each group of variables has a learning rate, and counts of updates, of its own, named after it.
+// The optimizer defines what is computed (dialects/nn/Optimizer.h). It asks the
+// update in this file for states, the learning rate and powers of betas. A
+// state is a variable beside its own, created at its first use. Every value
+// that an update reads is fenced in the scope of the update, so that ZeRO can
+// decide where it is computed. Powers of betas count updates. Variables share
+// them if the same functions update them by the same optimizers (UpdateSets): a
+// variable that another function updates, too, has had more updates. A schedule
+// of the learning rate counts the runs of the functions that update by it. Each
+// group of variables has a learning rate and counters of its own, named after
+// it.
 //
 //   before   nn.update @w, %g in %s with #nn.momentum<lr = 0.5, momentum = 0.9>
 //   after    sbp.variable @w.momentum ... state_of @w role "momentum"
@@ -36,10 +40,10 @@ namespace splitcast {
 
 namespace {
 
-/// "optimizer." or, of a group of variables, "optimizer.no_decay."
+/// Returns "optimizer.", or "optimizer.no_decay." for a group of variables.
 std::string nameAfterGroup(StringRef group) { return ("optimizer." + group + (group.empty() ? "" : ".")).str(); }
 
-/// "optimizer.train.tune.", of what belongs to these functions alone.
+/// Returns "optimizer.train.tune.", for counters of these functions only.
 std::string nameAfterFunctions(StringRef group, const llvm::SetVector<StringRef> &functions, llvm::StringSet<> &taken) {
   std::string name = nameAfterGroup(group) + llvm::join(functions, ".") + ".", numbered = name;
   for (int number = 1; !taken.insert(numbered).second; ++number)
@@ -47,21 +51,23 @@ std::string nameAfterFunctions(StringRef group, const llvm::SetVector<StringRef>
   return numbered;
 }
 
-/// Tells updates of one function apart that are left out at different times.
+/// Numbers the conditions (`unless`) by which the updates of one function are
+/// left out.
 class LeftOut {
 public:
   int64_t number(nn::UpdateOp op) { return numbers.try_emplace(op.getUnless(), numbers.size()).first->second; }
 
 private:
-  DenseMap<Value, int64_t> numbers; ///< by what leaves them out
+  DenseMap<Value, int64_t> numbers; ///< by condition
 };
 
-/// Which variables have had equally many updates whatever functions have run: those whose updates are the same, by the
-/// same optimizers in the same functions. They share what counts updates; no others do.
+/// Finds the variables that have had equally many updates, whichever functions
+/// have run: those that the same functions update by the same optimizers under
+/// the same conditions. They share the counters of updates.
 class UpdateSets {
 public:
   explicit UpdateSets(ModuleOp module) {
-    llvm::MapVector<StringRef, History> histories; // by variable, in the order of first updates
+    llvm::MapVector<StringRef, History> histories; // by variable, in the order of their first updates
     for (auto function : module.getOps<func::FuncOp>()) {
       LeftOut leftOut;
       for (auto op : function.getOps<nn::UpdateOp>())
@@ -84,15 +90,16 @@ public:
     }
   }
 
-  /// What names of counters of a variable begin with.
+  /// Returns the prefix of the names of the counters of a variable.
   const std::string &prefix(StringRef variable) const { return prefixOf.find(variable)->second; }
 
 private:
-  using Counted = std::tuple<const void *, const void *, int64_t>; ///< function, optimizer, and when it is left out
+  using Counted =
+      std::tuple<const void *, const void *, int64_t>; ///< function, optimizer and the number of the condition
   struct History {
     std::vector<Counted> updates;
     llvm::SetVector<StringRef> functions;
-    StringRef group; ///< in the first of the functions
+    StringRef group; ///< the group in the first of the functions
 
     void add(func::FuncOp function, nn::UpdateOp op, int64_t leftOut) {
       if (updates.empty())
@@ -105,14 +112,15 @@ private:
   llvm::StringMap<std::string> prefixOf;
 };
 
-/// Which functions update by which schedule: each of them has one counter of their runs, but for those left out. What
-/// may be left out is counted with that of other functions that may leave out the updates of the same variables.
+/// Finds the functions that update by each schedule. They share one counter of
+/// their runs. Updates that may be left out have a counter of their own, shared
+/// by the functions that may leave out the updates of the same variables.
 class ScheduleCounters {
 public:
   explicit ScheduleCounters(ModuleOp module) {
     llvm::MapVector<Key, llvm::SetVector<StringRef>> functions; // by schedule
     for (auto function : module.getOps<func::FuncOp>()) {
-      llvm::MapVector<Value, std::string> leftOutTogether; // names of variables
+      llvm::MapVector<Value, std::string> leftOutTogether; // by condition: the names of the variables
       for (auto op : function.getOps<nn::UpdateOp>())
         if (op.getUnless())
           leftOutTogether[op.getUnless()] += op.getVariable().str() + '\n';
@@ -130,17 +138,18 @@ public:
           (functions.size() == 1 ? nameAfterGroup("") : nameAfterFunctions("", ofSchedule, taken)) + "step";
   }
 
-  /// Of an update by a schedule.
+  /// Returns the name of the counter of an update that has a schedule.
   const std::string &name(nn::UpdateOp op) const { return nameOf.find(keyOf.lookup(op))->second; }
 
 private:
-  using Key = std::pair<Attribute, Attribute>; ///< schedule, and with what it is left out
+  using Key = std::pair<Attribute, Attribute>; ///< schedule, and the variables whose updates are left out together
 
   DenseMap<Key, std::string> nameOf;
   DenseMap<Operation *, Key> keyOf;
 };
 
-/// What the updates of one function share: values that are read and changed once per step.
+/// What the updates of one function share: values that are read and changed
+/// once per step.
 class FunctionUpdates {
 public:
   FunctionUpdates(func::FuncOp function, SymbolTable &symbols, const UpdateSets &sets, const ScheduleCounters &counters)
@@ -156,7 +165,8 @@ public:
       rate->second.value = {};
   }
 
-  /// The read of the learning rate of this name that has its value at `op`; null: none has yet.
+  /// Returns the read of the learning rate of this name that has its value at
+  /// `op`; null if there is none yet.
   Value &learningRateAt(StringRef name, Operation *op) {
     Rate &rate = rates[name];
     ArrayRef<Operation *> byUser = assigns[name];
@@ -169,20 +179,21 @@ public:
   const UpdateSets &sets;
   const ScheduleCounters &counters;
   llvm::StringMap<Value> factors;                          ///< by the counter of the schedule
-  DenseMap<std::pair<Value, Value>, Value> scheduledRates; ///< in f64, by learning rate and factor
-  std::map<std::pair<std::string, int64_t>, Value> powers; ///< by name, after so many updates of a variable
-  llvm::StringMap<int64_t> countedUpdates;                 ///< so far, by variable
+  DenseMap<std::pair<Value, Value>, Value> scheduledRates; ///< in f64, by learning rate and factor of the schedule
+  std::map<std::pair<std::string, int64_t>, Value> powers; ///< by name and number of updates of the variable
+  llvm::StringMap<int64_t> countedUpdates;                 ///< by variable, so far
 
 private:
   struct Rate {
-    size_t nextAssign = 0; ///< of those by the user, the first that has not been passed
+    size_t nextAssign = 0; ///< the first assignment by the user that has not been passed
     Value value;
   };
 
-  llvm::StringMap<SmallVector<Operation *>> assigns; ///< by the user, in their order, by variable
+  llvm::StringMap<SmallVector<Operation *>> assigns; ///< by variable: the assignments by the user, in order
   llvm::StringMap<Rate> rates;                       ///< by name
 };
 
+/// Expands the update of one variable.
 class VariableUpdate : public nn::Update {
 public:
   VariableUpdate(nn::UpdateOp op, sbp::VariableOp variable, FunctionUpdates &function)
@@ -252,12 +263,12 @@ public:
 private:
   nn::Expr expr(Value value) { return {opBuilder, op.getLoc(), value}; }
 
-  /// The new value of what was `before`, or that if the update is left out.
+  /// Returns the new value, or, if the update is left out, the value before.
   nn::Expr unlessLeftOut(Value before, const nn::Expr &value) {
     return op.getUnless() ? select(expr(op.getUnless()), expr(before), value) : value;
   }
 
-  /// What a state was before the update, as it lies.
+  /// Returns the value of a state before the update, in its stored type.
   Value heldState(std::string_view role) {
     Value &value = heldStates[std::string(role)];
     if (!value)
@@ -265,7 +276,8 @@ private:
     return value;
   }
 
-  /// The learning rate times what the schedule says of this run of the function.
+  /// Returns the learning rate times the factor of the schedule for this run of
+  /// the function.
   nn::Expr scheduled(Value rate, Attribute schedule) {
     const std::string &name = function.counters.name(op);
     Value &factor = function.factors[name];
@@ -280,7 +292,7 @@ private:
     return expr(product);
   }
 
-  /// An f64 scalar of the module.
+  /// Returns the value of a counter, an f64 scalar variable of the module.
   nn::Expr counter(StringRef name, double initial) {
     return expr(readUndecided(opBuilder, op.getLoc(), scalarVariable(name, opBuilder.getF64Type(), initial)));
   }
@@ -298,23 +310,24 @@ private:
     if (sbp::VariableOp scalar = splitcast::scalarVariable(function.symbols, name, element, initial, variable))
       return scalar;
     fail() << "keeps a scalar in @" << name << ", but that is something else; rename it";
-    OpBuilder b(variable); // of the right type, for what is built before the error is seen
+    OpBuilder b(variable); // has the right type for ops that are built before the error is seen
     return b.create<sbp::VariableOp>(op.getLoc(), name, RankedTensorType::get({}, element));
   }
 
   void checkLearningRate(StringRef name, double initial) {
     sbp::VariableOp known = function.find(name);
     auto init = known ? dyn_cast_or_null<sbp::ConstantInitAttr>(known.getInitAttr()) : sbp::ConstantInitAttr();
-    // Compared as what it is, an f32; NaN is no number to begin with.
+    // Compare as f32, which the variable is. NaN is no initial learning rate.
     if (init && static_cast<float>(init.getValue().getValueAsDouble()) != static_cast<float>(initial))
-      fail()
-          << "starts @" << name << " at " << initial << ", but it is there with " << init.getValue().getValueAsDouble()
-          << "; one module has one learning rate, and one for each of nn.minimize's groups: put variables that are to "
-             "have another into a group, or assign @"
-          << name << " before each update";
+      fail() << "starts @" << name << " at " << initial << ", but it is initialized with "
+             << init.getValue().getValueAsDouble()
+             << "; a module has one learning rate, and one for each of nn.minimize's groups: put variables that need "
+                "another one into a group, or assign @"
+             << name << " before each update";
   }
 
-  /// As formulas have it: f16, which holds no epsilon of 1e-8, as f32.
+  /// Returns the value in the type in which formulas compute: f16, which cannot
+  /// hold an epsilon of 1e-8, becomes f32.
   Value computed(Value value) {
     const bool isF16 = getElementTypeOrSelf(value.getType()).isF16();
     return isF16 ? opBuilder.create<nn::CastOp>(op.getLoc(), value, opBuilder.getF32Type()) : value;
@@ -332,7 +345,7 @@ private:
         return known;
       fail() << "keeps its state in @" << name << ", but that is " << (known ? "another" : "no")
              << " variable; rename it";
-      return variable; // of the right type, for what is built before the error is seen
+      return variable; // has the right type for ops that are built before the error is seen
     }
     OpBuilder b(variable->getContext());
     b.setInsertionPointAfter(variable);
@@ -350,8 +363,8 @@ private:
   FunctionUpdates &function;
   OpBuilder opBuilder;
   std::unique_ptr<nn::OptimizerModel> model;
-  Value held, before, slope;                       ///< the parameter as it lies, and both as formulas have them
-  std::map<std::string, Value> states, heldStates; ///< by role: their values now, and before the update, as they lie
+  Value held, before, slope; ///< the parameter as stored; parameter and gradient as formulas take them
+  std::map<std::string, Value> states, heldStates; ///< by role: the values now, and the stored values before the update
   bool isWrong = false;
 };
 

@@ -5,7 +5,7 @@ using namespace splitcast;
 
 namespace {
 
-/// Of one concatenation: each is an operand of a kernel.
+/// The most pieces of one concatenation. Each is an operand of a kernel.
 constexpr size_t kMostPieces = 64;
 
 bool isZeros(Value value) {
@@ -27,9 +27,11 @@ GradientSum::Pieces GradientSum::piecesOf(nn::ConcatOp concat) {
   return pieces;
 }
 
-/// False, and nothing is changed, where a piece that is not zeros would have to be cut, or there would be too many.
+/// Adds the pieces of another concatenation. Returns false, without changes, if
+/// a piece that is not zeros would have to be cut, or if there would be too
+/// many pieces.
 bool GradientSum::join(OpBuilder &builder, Location loc, Pieces others) {
-  SmallVector<std::pair<Piece, Piece>> met; // of one extent
+  SmallVector<std::pair<Piece, Piece>> met; // pairs of equal extents
   Pieces mine = pieces;
   size_t a = 0, b = 0;
   while (a < mine.size() && b < others.size()) {
@@ -75,7 +77,7 @@ void GradientSum::addPieces(OpBuilder &builder, Location loc) {
   if (!first)
     return;
   Value all = first;
-  if (isJoined && !pieces.empty()) { // else there are no elements
+  if (isJoined && !pieces.empty()) { // without pieces there are no elements
     const RankedTensorType type = nn::undecided(first.getType());
     SmallVector<Value> inputs;
     for (const auto &[extent, value] : pieces) {

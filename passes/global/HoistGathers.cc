@@ -1,7 +1,9 @@
-// What the micro-batches of a step gather, each again, is gathered once before them, where its policy says `keep=step`.
+// Gathers values that each micro-batch of a step gathers again once before
+// them, if the policy is `keep=step`.
 //
-// Of each run of a schedule, boxings that gather a variable or bucket as it was when the step began. All that gather
-// the same read one carried variable, which a prologue assigns.
+// These are boxings in the runs of a schedule that gather a variable or bucket
+// as it was when the step began. All boxings that gather the same value read
+// one carried variable, which a prologue assigns.
 //
 //   before   sbp.schedule @train of 4 { sbp.run @train.first ...  sbp.run @train.next from 1 to 3 ... }
 //            func.func @train.next(%x) { %0 = sbp.read @w : #S0  %1 = sbp.boxing %0 : #S0 -> #B ... }
@@ -26,7 +28,8 @@ namespace splitcast {
 
 namespace {
 
-/// Storages of variables whose policy keeps what is gathered of them for a step.
+/// Returns the storages of the variables whose policy keeps gathered values for
+/// a step.
 llvm::StringSet<> keptForSteps(ModuleOp module) {
   llvm::StringSet<> kept;
   for (auto variable : module.getOps<sbp::VariableOp>())
@@ -36,21 +39,23 @@ llvm::StringSet<> keptForSteps(ModuleOp module) {
   return kept;
 }
 
-/// Whether all that a function changes are variables, by ops that say which.
+/// Whether the function changes nothing but variables, by ops that name them.
 bool isPlain(func::FuncOp function) {
   return function && function.getBody().hasOneBlock() && llvm::all_of(function.getBody().front(), [](Operation &op) {
            return isAssignment(&op) || op.hasTrait<OpTrait::IsTerminator>() || !mayWrite(&op);
          });
 }
 
-/// The gathers of one schedule, by what they gather and as what.
+/// The gathers of one schedule, by the storage that they gather and the type
+/// that they make.
 class StepGathers {
 public:
   StepGathers(sbp::ScheduleOp schedule, const llvm::StringSet<> &kept, SymbolTable &symbols)
       : schedule(schedule), kept(kept), symbols(symbols) {
     for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
       find(run);
-    llvm::erase_if(found, [](const Gathered &gathered) { return gathered.times < 2; }); // nothing is saved
+    llvm::erase_if(found,
+                   [](const Gathered &gathered) { return gathered.times < 2; }); // a single gather would save nothing
   }
 
   bool isEmpty() const { return found.empty(); }
@@ -77,16 +82,16 @@ public:
 private:
   struct Gathered {
     SmallVector<sbp::BoxingOp> boxings;
-    int64_t times = 0; ///< of all, in a step
+    int64_t times = 0; ///< how often these run in a step
   };
 
   void find(sbp::RunOp run) {
     auto function = symbols.lookup<func::FuncOp>(run.getFunction());
     const auto times = static_cast<int64_t>(run.getEnd() - run.getBegin());
     Block &block = function.getBody().front();
-    if (times > 1) // what it assigns, its next run reads
+    if (times > 1) // its next run reads what it assigns
       noteAssigned(block);
-    DenseSet<Operation *> early; // reads of what the step began with
+    DenseSet<Operation *> early; // reads of values from the start of the step
     for (Operation &op : block) {
       if (isAssignment(&op))
         assigned.insert(storageOf(&op, symbols));
@@ -116,7 +121,8 @@ private:
     found[number->second].times += times;
   }
 
-  /// With the fences and the read that nothing needs any more.
+  /// Replaces a boxing by a read of the variable, and erases the fences and the
+  /// read that nothing needs any more.
   static void replace(sbp::BoxingOp boxing, sbp::VariableOp variable) {
     readCarried(boxing, variable);
     for (Operation *op = boxing; op && op->use_empty();) {
@@ -129,7 +135,7 @@ private:
   sbp::ScheduleOp schedule;
   const llvm::StringSet<> &kept; ///< storages
   SymbolTable &symbols;
-  llvm::StringSet<> assigned; ///< so far
+  llvm::StringSet<> assigned; ///< storages that have been assigned so far
   std::vector<Gathered> found;
   std::map<std::pair<std::string, const void *>, size_t> numbers;
 };
@@ -138,7 +144,7 @@ struct HoistGathers : splitcast::impl::HoistGathersPassBase<HoistGathers> {
   void runOnOperation() override {
     const llvm::StringSet<> kept = keptForSteps(getOperation());
     SymbolTable symbols(getOperation());
-    llvm::StringMap<int64_t> runs; // of each function, in schedules
+    llvm::StringMap<int64_t> runs; // by function: the runs in all schedules
     for (auto schedule : getOperation().getOps<sbp::ScheduleOp>())
       for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
         ++runs[run.getFunction()];

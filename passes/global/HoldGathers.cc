@@ -1,8 +1,11 @@
-// Functions that keep what they gather: a prologue, whose results are there for the next step, too.
+// Makes functions keep what they gather: a prologue gathers, and its results
+// are valid in the next step, too.
 //
-// Of a function that assigns nothing, boxings that gather and depend on nothing but variables go into a prologue, with
-// all that they need. What the function uses of them is carried: it is assigned there, and read where the boxing
-// stood. What is computed of a variable, and not boxed, stays where it is used.
+// In a function that assigns nothing, the boxings that gather and depend on
+// variables only move into a prologue, together with everything that they need.
+// Each result that the function uses becomes a carried variable, which the
+// prologue assigns and the function reads where the boxing was. Values that are
+// computed from a variable without a boxing stay where they are used.
 //
 //   before   func.func @predict(%x) { %0 = sbp.read @w : #S0  %1 = sbp.boxing %0 : #S0 -> #B  %2 = nn.matmul %x, %1 ...
 //   } after    sbp.variable @w.gathered : #B carried
@@ -27,7 +30,7 @@ namespace splitcast {
 
 namespace {
 
-/// The boxings of a function that its prologue can have.
+/// The boxings of a function that can move into its prologue.
 class Gathers {
 public:
   Gathers(Block &block, const SymbolTable &symbols) : symbols(symbols) {
@@ -42,7 +45,8 @@ public:
     }
   }
 
-  /// Of what the function uses, whole; nothing: more than an int64_t counts.
+  /// Returns the bytes of the results that the function uses, as whole tensors;
+  /// nothing if an int64_t cannot hold the number.
   std::optional<int64_t> bytes() const {
     std::optional<int64_t> sum = 0;
     for (sbp::BoxingOp boxing : held) {
@@ -53,8 +57,8 @@ public:
     return sum;
   }
 
-  SmallVector<Operation *> ops;    ///< all that the boxings need, and they; in order
-  SmallVector<sbp::BoxingOp> held; ///< those whose result something else uses
+  SmallVector<Operation *> ops;    ///< the boxings and all ops that they need, in order
+  SmallVector<sbp::BoxingOp> held; ///< the boxings whose results other ops use
 
 private:
   void findNeeded(Block &block) {
@@ -86,7 +90,7 @@ private:
   DenseSet<Operation *> candidates, needed;
 };
 
-/// Cuts a function in two.
+/// Cuts a function in two: a prologue and the rest.
 class Splitter {
 public:
   Splitter(func::FuncOp function, const Gathers &gathers, SymbolTable &symbols)
@@ -138,7 +142,7 @@ private:
   SymbolTable &symbols;
   const std::string name;
   OpBuilder b;
-  SmallVector<sbp::VariableOp> variables; ///< of what is held
+  SmallVector<sbp::VariableOp> variables; ///< by boxing in `held`
 };
 
 struct HoldGathers : splitcast::impl::HoldGathersPassBase<HoldGathers> {
@@ -147,11 +151,11 @@ struct HoldGathers : splitcast::impl::HoldGathersPassBase<HoldGathers> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (limitBytes < 0) {
-      module.emitError() << "'sbp-hold-gathers' got limit-bytes=" << limitBytes.getValue() << "; it is at least 0";
+      module.emitError() << "'sbp-hold-gathers' got limit-bytes=" << limitBytes.getValue() << "; it must be at least 0";
       return signalPassFailure();
     }
     SymbolTable symbols(module);
-    llvm::StringSet<> scheduled; // by others, who have said what they do in which order
+    llvm::StringSet<> scheduled; // functions that a schedule already runs
     for (auto schedule : module.getOps<sbp::ScheduleOp>())
       for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
         scheduled.insert(run.getFunction());

@@ -1,4 +1,5 @@
-// Boxing between what is stored and what the graph reads.
+// Inserts boxings between the signatures in which variables are stored and
+// those in which the graph reads them.
 #include "dialects/sbp/Phases.h"
 #include "passes/global/Passes.h"
 #include "passes/global/ReadAs.h"
@@ -27,9 +28,10 @@ sbp::Wanted::Kind wantedIn(Phase phase) {
                                     : sbp::Wanted::Kind::Update;
 }
 
+/// Boxes the reads and assigns of one function.
 class FunctionBoxing {
 public:
-  /// `isScheduled`: whether it is a run of a schedule.
+  /// `isScheduled` says whether a schedule runs the function.
   FunctionBoxing(func::FuncOp function, SymbolTable &symbols, bool isScheduled)
       : function(function), symbols(symbols), isScheduled(isScheduled) {}
 
@@ -44,7 +46,8 @@ public:
   }
 
 private:
-  /// The group that forward uses last is the one that backward begins with; of each stage of a pipeline.
+  /// Finds the group that forward uses last, with which backward begins; one
+  /// for each stage of a pipeline.
   void findLastGroup(Block &body) {
     for (Operation &op : body)
       for (Value operand : op.getOperands())
@@ -58,7 +61,8 @@ private:
     return sbp::signatureOf(read.getResult()) != variableOf(read).getStorageOrLogical();
   }
 
-  /// What is gathered together: a bucket or a group, which may have one name.
+  /// What is gathered together: a bucket or a group. The two may have the same
+  /// name.
   struct Gathered {
     bool isBucket = false;
     std::string name;
@@ -68,7 +72,8 @@ private:
     }
   };
 
-  /// Variables of one bucket are gathered together, so the bucket is the group; else the variable's own.
+  /// Returns the bucket of the variable, whose members are gathered together,
+  /// or else its group.
   Gathered groupOf(sbp::ReadOp read) {
     sbp::VariableOp variable = variableOf(read);
     if (sbp::SlotAttr slot = variable.getSlotAttr())
@@ -77,7 +82,8 @@ private:
     return {false, (group.empty() ? variable.getSymName() : group).str()};
   }
 
-  /// A boxing before the fence of an update: it is undone by the one that is inserted, and needs no scope.
+  /// Whether the op is a boxing whose result only updates use. The boxing that
+  /// is inserted cancels it out, and it needs no scope.
   bool feedsOnlyUpdates(Operation *op) {
     return isa<sbp::BoxingOp>(op) &&
            llvm::all_of(op->getUsers(), [&](Operation *user) { return phases.lookup(user) == Phase::Update; });
@@ -85,8 +91,10 @@ private:
 
   Phase phaseOfUse(Operation *user) { return feedsOnlyUpdates(user) ? Phase::Update : phases.lookup(user); }
 
-  /// What a stage of a pipeline gathers for a micro-batch is gathered again for its backward: before that comes it has
-  /// other micro-batches, each of which would keep its own.
+  /// Whether the variable belongs to a stage of a pipeline. Such a stage works
+  /// on other micro-batches between forward and backward of one, and each would
+  /// keep a gathered value of its own; so the values are gathered again for
+  /// backward.
   bool isOfPipeline(sbp::ReadOp read) { return isScheduled && variableOf(read).getLogical().hasAt(); }
 
   bool isKept(sbp::ReadOp read) {
@@ -99,14 +107,14 @@ private:
       return lastGroups.count(coordinatesOf(variableOf(read))) > 0 &&
              groupOf(read) == lastGroups[coordinatesOf(variableOf(read))];
     case sbp::Keep::Always:
-    case sbp::Keep::Step: // 'sbp-hoist-gathers' makes one gather of those of all micro-batches
+    case sbp::Keep::Step: // 'sbp-hoist-gathers' merges the gathers of all micro-batches
       return true;
     }
   }
 
-  /// Uses of one phase, in one type, take one boxing.
+  /// The uses of a read. Those of one phase in one type share a boxing.
   struct Uses {
-    SmallVector<Type, 2> types; ///< of elements, in the order in which they were found
+    SmallVector<Type, 2> types; ///< element types, in the order in which they were found
     std::map<std::pair<Phase, size_t>, SmallVector<OpOperand *>> of;
 
     void add(Phase phase, OpOperand *use) {
@@ -144,7 +152,7 @@ private:
       cast->erase();
   }
 
-  /// Of a read, or of what it is cast to.
+  /// Adds the uses of a read, or of a cast of it.
   void addUses(sbp::ReadOp read, Operation *value, Uses &uses) {
     for (OpOperand &use : value->getUses()) {
       if (value == read && isReadAs(use.getOwner()))
@@ -156,7 +164,8 @@ private:
     }
   }
 
-  /// What is read smaller is cast before it moves.
+  /// Creates the boxing for uses of one phase and type. A value that is read in
+  /// a smaller type is cast before it is moved.
   Value boxFor(sbp::ReadOp read, RankedTensorType type, Phase phase, Operation *firstUser) {
     OpBuilder builder(firstUser);
     Value source = read.getResult();
@@ -222,9 +231,11 @@ struct InsertBoxing : splitcast::impl::InsertBoxingPassBase<InsertBoxing> {
     foldRoundTrips();
   }
 
-  /// What was boxed to the logical signature for an update, or from it for an assignment, cancels out here, so that the
-  /// result does not depend on whether --canonicalize runs next. Users come after what they use: one walk forward folds
-  /// all round trips, and one backward erases what then has no use.
+  /// Folds pairs of boxings that cancel out: to the logical signature for an
+  /// update and back, or from it for an assignment and back. So the result does
+  /// not depend on whether --canonicalize runs next. Users come after what they
+  /// use, so one walk forward folds all pairs, and one walk backward erases the
+  /// boxings that then have no users.
   void foldRoundTrips() {
     SmallVector<sbp::BoxingOp> boxings;
     getOperation().walk([&](sbp::BoxingOp op) {

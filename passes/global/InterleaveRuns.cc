@@ -1,14 +1,18 @@
-// A step in micro-batches whose layers lie at ranks of an axis: all its runs in one function, in the order of a
-// pipeline.
+// Merges the runs of a step in micro-batches, whose layers are at ranks of an
+// axis, into one function, in the order of a pipeline.
 //
-//   1. The runs of a schedule become one, with an argument for each micro-batch of an input that is cut, and a result
-//      for each of one that is joined. Runs before the first that takes something, which gather for all, stay.
-//   2. Ops of a micro-batch that one rank does between two moves are a block (PipelineOrder.h). An op is after as many
-//      moves as the operand that has most; a boxing from one coordinate of the axis to another is a move. What is read
-//      and gathered of variables belongs to who uses it first.
-//   3. Blocks of next to no work take no rank's time, and no turn. Ops stand in the order of their blocks, as far as
-//      operands and variables let them. Each rank does its own of them in this order, so that all ranks start
-//      collectives alike.
+//   1. The runs of a schedule become one, with an argument for each micro-batch of
+//      an input that is cut, and a result for each micro-batch of one that is
+//      joined. Runs before the first that takes an input stay: they gather for all.
+//   2. The ops that one rank computes of a micro-batch between two moves are a
+//      block (PipelineOrder.h). An op comes after as many moves as that of its
+//      operands that has most; a boxing from one coordinate of the axis to another
+//      is a move. Values that are read and gathered from variables belong to the
+//      block that uses them first.
+//   3. Blocks of very little work take no time and no turn of a rank. The ops
+//      follow the order of their blocks, as far as operands and variables allow.
+//      Each rank runs its own ops in this order, so that all ranks start
+//      collectives in the same order.
 //
 //   before   sbp.run @train.first from 0 to 1 takes [0] cut [0]
 //            sbp.run @train.last from 1 to 2 takes [0] cut [0] gives [0] joined [-1]
@@ -39,7 +43,7 @@ namespace splitcast {
 
 namespace {
 
-/// The coordinate of the axis that a tensor is at, or -1.
+/// Returns the coordinate of the axis at which a tensor is, or -1.
 int64_t coordinateOf(Type type, int64_t axis) {
   const sbp::NdAttr signature = sbp::signatureOf(type);
   if (!signature)
@@ -48,7 +52,8 @@ int64_t coordinateOf(Type type, int64_t axis) {
   return entry.getKind() == sbp::Sbp::Kind::At ? entry.getDim() : -1;
 }
 
-/// The first axis along which something is moved from one coordinate to another, or -1.
+/// Returns the first axis along which a boxing moves a value from one
+/// coordinate to another, or -1.
 int64_t pipelineAxisOf(func::FuncOp function) {
   int64_t axis = -1;
   function.walk([&](sbp::BoxingOp op) {
@@ -67,7 +72,7 @@ int64_t pipelineAxisOf(func::FuncOp function) {
 // One function
 //===----------------------------------------------------------------------===//
 
-/// Puts runs of a schedule, one after the other, into one function.
+/// Merges runs of a schedule, one after the other, into one function.
 class RunMerger {
 public:
   RunMerger(sbp::ScheduleOp schedule, ArrayRef<sbp::RunOp> runs, const SymbolTable &symbols)
@@ -92,7 +97,8 @@ public:
     return made;
   }
 
-  /// In place of the last of the runs.
+  /// Replaces the runs by one run of the merged function, in the place of the
+  /// last one.
   void replaceRuns() {
     OpBuilder at(runs.back());
     auto run = at.create<sbp::RunOp>(schedule.getLoc(), made.getSymName(), 0, 1, inputs.numbers, inputs.dims,
@@ -103,11 +109,12 @@ public:
       run.erase();
   }
 
-  /// Counted on from loop to loop, where the schedule goes through its micro-batches more than once.
+  /// Returns the micro-batch of an op. If the schedule goes through its
+  /// micro-batches several times, they are numbered on from loop to loop.
   int64_t microBatchOf(Operation *op) const { return microBatches.lookup(op); }
 
 private:
-  /// What the function takes, or gives.
+  /// The inputs that the function takes, or the results that it gives.
   struct Ports {
     SmallVector<int64_t> numbers, dims, ahead;
     SmallVector<DictionaryAttr> attributes;
@@ -142,7 +149,8 @@ private:
     }
   }
 
-  /// The micro-batch of an input, or an input that is whole: one argument, however many runs take it.
+  /// Returns the argument for one micro-batch of an input, or for an input that
+  /// is whole. Runs that take the same part share it.
   Value argument(func::FuncOp function, unsigned index, int64_t number, int64_t dim, int64_t microBatch) {
     Value &known = arguments[{number, dim < 0 ? 0 : microBatch}];
     if (known)
@@ -173,14 +181,14 @@ private:
   SmallVector<Value> returned;
   std::map<std::pair<int64_t, int64_t>, Value> arguments; ///< by input and micro-batch
   DenseMap<Operation *, int64_t> microBatches;
-  int64_t passed = 0; ///< micro-batches of the loops before
+  int64_t passed = 0; ///< the micro-batches of the loops before this one
 };
 
 //===----------------------------------------------------------------------===//
 // The order
 //===----------------------------------------------------------------------===//
 
-/// Orders the ops of a function that has all micro-batches.
+/// Orders the ops of a function that computes all micro-batches.
 class PipelineSorter {
 public:
   PipelineSorter(func::FuncOp function, int64_t axis, const SymbolTable &symbols,
@@ -202,7 +210,9 @@ public:
   }
 
 private:
-  /// Operands, and what is read and assigned before: in one storage, all in their order but reads among themselves.
+  /// Finds the ops that must come before each op: the makers of its operands,
+  /// and earlier reads and assignments of the same storage, except that reads
+  /// need not keep their order.
   void findNeeds() {
     struct Uses {
       int assigned = -1;
@@ -229,7 +239,8 @@ private:
     }
   }
 
-  /// Where the op is done, or -1; a move where it is from.
+  /// Returns the coordinate at which the op is computed, or -1. A move counts
+  /// where it comes from.
   int64_t coordinateOf(Operation *op) const {
     for (TypeRange types : {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
       for (Type type : types)
@@ -246,7 +257,8 @@ private:
     return from >= 0 && to >= 0 && from != to;
   }
 
-  /// Loops that the op runs through, which take about as long everywhere.
+  /// Returns the number of iterations of the op's loops, which take about
+  /// equally long everywhere.
   static int64_t costOf(Operation *op) {
     auto sharding = dyn_cast<sbp::ShardingOpInterface>(op);
     int64_t cost = sharding ? 1 : 0;
@@ -256,8 +268,9 @@ private:
     return std::min(cost, kMostCost);
   }
 
-  /// By op, how often what it computes with has moved. What is made of no input, as what is read and gathered of
-  /// variables, belongs to who uses it first.
+  /// Returns, by op, how often the values that it computes with have been
+  /// moved. Ops without inputs, such as reads and gathers of variables, belong
+  /// to the op that uses them first.
   std::vector<int64_t> findHops() {
     constexpr int64_t kOfNoInput = -1;
     std::vector<int64_t> hops(ops.size(), kOfNoInput);
@@ -299,7 +312,8 @@ private:
         if (blockOf[need] != at->second)
           blockNeeds[at->second].insert(blockOf[need]);
     }
-    // What costs next to nothing is no stage's turn: labels that are cut, sums of a few numbers that go home.
+    // A block that costs next to nothing, such as cut labels or sums of a few
+    // numbers that are sent back, takes no turn of a rank.
     int64_t most = 0;
     for (const sbp::PipelineBlock &each : blocks)
       most = std::max(most, each.cost);
@@ -308,7 +322,8 @@ private:
         each.rank = -1;
     for (size_t number = 0; number < blocks.size(); ++number)
       for (int need : blockNeeds[number])
-        if (isBefore(blocks[need], blocks[number])) // else they need each other, and ops say which is first
+        if (isBefore(blocks[need],
+                     blocks[number])) // else the blocks need each other, and the order of their ops decides
           blocks[number].needs.push_back(need);
   }
 
@@ -316,7 +331,8 @@ private:
     return std::tie(a.microBatch, a.hop) < std::tie(b.microBatch, b.hop);
   }
 
-  /// The ops that may come next in the order of their blocks; within one, as they stood.
+  /// Puts the ops into the order of their blocks, as far as the ops that they
+  /// need allow. Within a block they keep their order.
   void emit(const std::vector<int> &placeOf) {
     std::vector<SmallVector<int>> users(ops.size());
     std::vector<int> missing(ops.size());
@@ -341,7 +357,7 @@ private:
   }
 
   static constexpr int64_t kMostCost = int64_t{1} << 50;
-  static constexpr int64_t kLeastShare = 64; ///< of the largest block, that is a block of its own
+  static constexpr int64_t kLeastShare = 64; ///< a block of less than this share of the largest one takes no turn
 
   Block &block;
   const int64_t axis;
@@ -361,7 +377,7 @@ struct InterleaveRuns : splitcast::impl::InterleaveRunsPassBase<InterleaveRuns> 
     const std::optional<sbp::PipelineSchedule> order = sbp::parsePipelineSchedule(schedule.getValue());
     if (!order) {
       getOperation().emitError() << "'sbp-interleave-runs' got schedule=" << schedule.getValue()
-                                 << "; it is sequential, gpipe or 1f1b";
+                                 << "; it must be sequential, gpipe or 1f1b";
       return signalPassFailure();
     }
     if (*order == sbp::PipelineSchedule::Sequential)
@@ -375,7 +391,7 @@ struct InterleaveRuns : splitcast::impl::InterleaveRunsPassBase<InterleaveRuns> 
     SmallVector<sbp::RunOp> runs;
     int64_t axis = -1;
     for (auto run : schedule.getBody().front().getOps<sbp::RunOp>()) {
-      if (runs.empty() && run.getTakes().empty()) // what is gathered for all, or kept
+      if (runs.empty() && run.getTakes().empty()) // it gathers for all, or is kept
         continue;
       if (run.getKept())
         return;

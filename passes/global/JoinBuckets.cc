@@ -1,9 +1,11 @@
-// One op on a bucket's range where there was one for each member.
+// Replaces ops on each member of a bucket by one op on the bucket's range.
 //
-// JoinPlan says what is done together and in which order; this file writes it. A value that is a slot, S(@bucket), is
-// represented by the range that it lies in. An elementwise op on slots becomes one on the range, and the same op on the
-// same ranges is made once: so the updates of all members are one. What only some members need, MemberOps.h makes of
-// them alone.
+// JoinPlan decides which ops become one, and in which order; this file writes
+// the new ops. A value that is a slot, S(@bucket), is represented by the range
+// in which it lies. An elementwise op on slots becomes an op on the range, and
+// the same op on the same ranges is created once, so that the updates of all
+// members are one op. MemberOps.h computes values that only some members need
+// from these members alone.
 //
 //   before   %0 = sbp.boxing %ga : #P -> S(@l, 0 of 64)     %1 = sbp.boxing %gb : #P -> S(@l, 48 of 64)
 //            %2 = nn.neg %0                                  %3 = nn.neg %1
@@ -27,7 +29,8 @@ namespace splitcast {
 
 namespace {
 
-/// What makes two pure ops one: name, attributes, operands and result types.
+/// The key of a pure op: name, attributes, operands and result types. Ops with
+/// the same key become one.
 using OpKey = std::vector<const void *>;
 
 OpKey keyOf(const OperationState &state) {
@@ -40,6 +43,7 @@ OpKey keyOf(const OperationState &state) {
   return key;
 }
 
+/// Writes the ops of one block anew, in the order of its JoinPlan.
 class FunctionWriter {
 public:
   FunctionWriter(Block &block, const BucketTable &table)
@@ -54,7 +58,7 @@ public:
   }
 
 private:
-  /// A member of a whole range; the value is made when something needs it.
+  /// A member of a whole range. Its value is created when an op needs it.
   struct Home {
     Value range;
     sbp::BucketOp bucket;
@@ -82,7 +86,9 @@ private:
     return keep(op);
   }
 
-  /// Moves what stays as it is to its new place. Of a slot it may take what a rank has of the member.
+  /// Moves an op that stays as it is to its new place. It may take a slot only
+  /// if its sums are exact: then it takes the part of the member that the rank
+  /// has.
   LogicalResult keep(Operation *op) {
     for (OpOperand &operand : op->getOpOperands()) {
       if (!isSlot(operand.get())) {
@@ -99,7 +105,7 @@ private:
     return success();
   }
 
-  /// A fenced member of a whole range lies there, too.
+  /// Moves a fence. A fenced member of a whole range lies there, too.
   LogicalResult keepFence(sbp::FenceOp fence) {
     Value input = fence.getInput();
     if (failed(keep(fence)))
@@ -112,7 +118,8 @@ private:
     return success();
   }
 
-  /// What a value of the old program is in the new one.
+  /// Returns the value in the new program that stands for a value of the old
+  /// one.
   Value now(Value value) {
     auto home = homes.find(value);
     if (home == homes.end())
@@ -123,7 +130,7 @@ private:
     return member;
   }
 
-  /// A slot by itself: of its range, what is at its place.
+  /// Returns the slot by itself, as the member at its place in the range.
   Value memberOf(Location loc, Value slot) {
     const sbp::Slot place = *sbp::signatureOf(slot).getFlatSlot();
     return builder.create<sbp::BucketMemberOp>(loc, slot.getType(), ranges.lookup(slot), place.offset, place.bucket);
@@ -133,7 +140,8 @@ private:
     return table.bucket(StringAttr::get(block.getParentOp()->getContext(), slot.bucket));
   }
 
-  /// The range in which a value of this type is a member; null after an error.
+  /// Returns the type of the range in which a value of this type is a member;
+  /// null after an error.
   RankedTensorType rangeType(Operation *op, sbp::BucketOp bucket, Type member) {
     RankedTensorType type =
         bucket ? bucket.getRangeType(getElementTypeOrSelf(member), sbp::signatureOf(member)) : RankedTensorType();
@@ -143,7 +151,7 @@ private:
     return type;
   }
 
-  /// A pure op that was made before, or a new one.
+  /// Returns the pure op with this key, which is created if there is none yet.
   Operation *makeOnce(const OperationState &state) {
     Operation *&known = made[keyOf(state)];
     if (!known)
@@ -160,7 +168,7 @@ private:
     return makeOnce(state)->getResult(0);
   }
 
-  /// From now on `value` is the member that lies from `offset` on in a whole range.
+  /// Notes that `value` is the member from `offset` on in a whole range.
   void setMember(Value value, Value range, sbp::BucketOp bucket, int64_t offset) {
     homes[value] = {range, bucket, offset, {}};
   }
@@ -187,8 +195,9 @@ private:
     return success();
   }
 
-  /// One assignment, when all members of the bucket are assigned what lies at their place in one range; else each,
-  /// since what is no variable's stays zero.
+  /// Writes one assignment of the range if all members of the bucket are
+  /// assigned their own places in one range. Otherwise each member is assigned
+  /// by itself, so that elements of no variable stay zero.
   LogicalResult writeAssigns(ArrayRef<Operation *> ops) {
     RangeStorage *storage = table.storageOf(cast<sbp::AssignOp>(ops.front()).getVariableAttr());
     Value range = rangeOfMember(cast<sbp::AssignOp>(ops.front()));
@@ -206,7 +215,8 @@ private:
     return success();
   }
 
-  /// The range in which the assigned value lies at the variable's place, or null.
+  /// Returns the range in which the assigned value lies at the place of the
+  /// variable, or null.
   Value rangeOfMember(sbp::AssignOp assign) {
     Value value = assign.getValue();
     if (isSlot(value))
@@ -227,7 +237,8 @@ private:
   // Boxings
   //===--------------------------------------------------------------------===//
 
-  /// S(@bucket) to B: the first member that is wanted gathers all.
+  /// Writes a boxing from S(@bucket) to B: the first member that is needed
+  /// gathers the whole range.
   LogicalResult writeGather(sbp::BoxingOp op) {
     sbp::Slot slot = *sbp::signatureOf(op.getInput()).getFlatSlot();
     sbp::BucketOp bucket = bucketOf(slot);
@@ -235,7 +246,7 @@ private:
     if (!whole)
       return failure();
     Value range = boxOnce(op.getLoc(), ranges.lookup(op.getInput()), whole, bucket);
-    if (isSlot(op.getOutput())) // a step along another axis, of one rank
+    if (isSlot(op.getOutput())) // a step along another axis, which has one rank
       ranges[op.getOutput()] = range;
     else
       setMember(op.getOutput(), range, bucket, slot.offset);
@@ -243,7 +254,8 @@ private:
     return success();
   }
 
-  /// The same of members that are parts of several ranges: what each rank has of them is laid into one.
+  /// Writes the gather of members that are parts of several ranges: the parts
+  /// that each rank has of them are packed into one range first.
   LogicalResult writeJoinedGather(ArrayRef<Operation *> ops) {
     SmallVector<sbp::BoxingOp> sorted = llvm::map_to_vector(ops, [](auto *op) { return cast<sbp::BoxingOp>(op); });
     auto offsetOf = [](sbp::BoxingOp op) { return sbp::signatureOf(op.getInput()).getFlatSlot()->offset; };
@@ -270,7 +282,8 @@ private:
     return success();
   }
 
-  /// B to S(@bucket), of what lies in a range of the bucket already.
+  /// Writes a boxing from B to S(@bucket) of a value that already lies in a
+  /// range of the bucket.
   LogicalResult writeSlice(sbp::BoxingOp op) {
     sbp::BucketOp bucket = bucketOf(*table.targetSlot(op));
     RankedTensorType chunks = rangeType(op, bucket, op.getType());
@@ -281,7 +294,7 @@ private:
     return success();
   }
 
-  /// Lays the members side by side and boxes them once.
+  /// Packs the members into one range, and boxes it once.
   LogicalResult writePack(ArrayRef<Operation *> ops) {
     SmallVector<Operation *> sorted(ops);
     auto offsetOf = [&](Operation *op) { return table.targetSlot(cast<sbp::BoxingOp>(op))->offset; };
@@ -336,7 +349,7 @@ private:
     return success();
   }
 
-  /// The scopes of the updates of a bucket's members are one.
+  /// Returns the scope of a bucket: the updates of its members share one.
   Value bucketScope(Value token, const std::string &bucket) {
     auto scope = token.getDefiningOp<sbp::ScopeOp>();
     if (!scope || !scope.getVariable())
@@ -352,9 +365,9 @@ private:
   const BucketTable &table;
   JoinPlan plan;
   OpBuilder builder;                             ///< at the end of the block
-  DenseMap<Value, Value> ranges;                 ///< of slots
-  DenseMap<Value, Home> homes;                   ///< of members of whole ranges
-  DenseMap<const RangeStorage *, Value> current; ///< what lies in a storage, until it is assigned
+  DenseMap<Value, Value> ranges;                 ///< by slot: the range in which it lies
+  DenseMap<Value, Home> homes;                   ///< by member of a whole range
+  DenseMap<const RangeStorage *, Value> current; ///< by storage: its value, until it is assigned
   std::map<OpKey, Operation *> made;
   std::map<std::pair<sbp::Phase, std::string>, Value> scopes; ///< by phase and bucket
   SmallVector<Operation *> replaced;

@@ -1,10 +1,13 @@
-// Which ops on members of buckets become one, in two walks over the block and one over what they found.
+// Decides which ops on members of buckets become one, in two walks over the
+// block and one over the result.
 //
-//   1. place: the depth of each op is the greatest of what it depends on: what its operands were made from, and for
-//      reads and assignments those before it of the same variable. An op that bundles joins the bundle of its kind
-//      (bucket, step, ...) at its depth, and what is made from it is one deeper.
-//   2. connect: a bundle waits for all that its ops wait for.
-//   3. inOrder: of what waits for nothing any more, always that whose last op came first in the program.
+//   1. place: finds the depth of each op, the greatest of the ops that it depends
+//      on: those that make its operands and, for reads and assignments, earlier
+//      ones of the same variable. An op that can be bundled joins the bundle of its
+//      kind (bucket, step, ...) at its depth, and its results are one deeper.
+//   2. connect: a bundle waits for everything that its ops wait for.
+//   3. inOrder: of the nodes that wait for nothing any more, always takes the one
+//      whose last op came first in the program.
 //
 //   %0 = sbp.boxing %ga : #P -> S(@l, 0 of 64)      depth 0, bundle A
 //   %1 = nn.neg %gb                                 depth 0, alone
@@ -12,7 +15,8 @@
 //   %3 = nn.neg %0                                  depth 1
 //   %4 = sbp.boxing %gc, where %gc is made from %0  depth 1, bundle B: it could not join A, for which it waits
 //
-// Each op and each use is visited a fixed number of times, and the queue adds a logarithm.
+// Each op and each use is visited a fixed number of times, and the queue adds a
+// logarithmic factor.
 #include "passes/global/JoinPlan.h"
 
 #include <queue>
@@ -143,8 +147,10 @@ int64_t JoinPlan::depthOf(Operation *op, Accesses &accesses) const {
   return depth;
 }
 
-/// What ops must have in common to be one. Boxings: bucket, step, where addends are left, element type, and phase and
-/// group of the fence that they stand behind.
+/// Returns what ops must have in common to become one, or nothing for an op
+/// that stays alone. For boxings that is the bucket, the step, the axes on
+/// which addends remain, the element type, and phase and group of the fence
+/// before them.
 std::optional<JoinPlan::Kind> JoinPlan::kindOf(Operation *op) const {
   if (auto assign = dyn_cast<sbp::AssignOp>(op)) {
     const RangeStorage *storage = table.storageOf(assign.getVariableAttr());
@@ -158,7 +164,7 @@ std::optional<JoinPlan::Kind> JoinPlan::kindOf(Operation *op) const {
     return std::nullopt;
   SingleStep step = singleStepOf(boxing);
   if (step.from.isBroadcast() && liesAt(boxing.getInput(), *slot))
-    return std::nullopt; // a slice of a range that is there
+    return std::nullopt; // a slice of a range that exists
   std::string text;
   llvm::raw_string_ostream os(text);
   os << slot->bucket << "|" << slot->total << "|" << step.axis << "|" << static_cast<int>(step.from.kind) << "|"
@@ -176,7 +182,8 @@ int64_t JoinPlan::slotOffset(Operation *op) const {
   return table.targetSlot(cast<sbp::BoxingOp>(op))->offset;
 }
 
-/// The n-th time that a slot comes at one depth goes with the n-th time of the others.
+/// Adds the op to the bundle of its kind and depth. If a slot occurs several
+/// times there, its n-th boxing joins the n-th boxings of the other slots.
 void JoinPlan::joinBundle(Operation *op, const Kind &kind, int64_t depth) {
   int64_t repeat = repeats[{kind, depth, slotOffset(op)}]++;
   auto [bundle, isNew] = bundles.try_emplace({kind, depth, repeat}, nodes.size());
@@ -212,8 +219,10 @@ bool JoinPlan::liesAt(Value value, const sbp::Slot &slot) const {
 // Order
 //===----------------------------------------------------------------------===//
 
-/// An op comes after what it uses, and reads and assignments of a variable after the assignment before them. That a
-/// read comes before the next assignment needs no edge: its number is less, and it waits for nothing else.
+/// Adds the edges of an op. It comes after the ops that it uses, and a read or
+/// assignment of a variable after the assignment before it. No edge is needed
+/// to keep a read before the next assignment: it has the smaller number, and
+/// waits for nothing else.
 void JoinPlan::connect(Operation *op, Assignments &last) {
   for (Value operand : op->getOperands())
     addEdge(operand.getDefiningOp(), op);
@@ -251,7 +260,8 @@ LogicalResult JoinPlan::inOrder(function_ref<LogicalResult(ArrayRef<Operation *>
   }
   if (written == nodes.size())
     return success();
-  // Depths rule this out; should they be wrong one day, nothing is dropped.
+  // Depths rule out a cycle. If they are ever wrong, this is an error rather
+  // than a lost op.
   auto waits = llvm::find_if(nodes, [](const Node &node) { return node.waitsFor > 0; });
   return waits->ops.front()->emitOpError() << "waits for itself by way of its bucket; report this as a bug";
 }

@@ -1,4 +1,5 @@
-// From the last op to the first, so that an op comes after all that use it, and what it is made of comes later.
+// Visits ops from the last to the first, so that an op comes after all its
+// users and before the ops that make its operands.
 //
 //   before   %u = nn.mul %a, %range         %v = nn.mul %b, %range           of two scalars
 //            %x = sbp.bucket_member %u at 0 of @l                            of three members
@@ -17,11 +18,14 @@ namespace splitcast {
 
 namespace {
 
+/// Replaces ops on a range, of which only some members are used, by ops on
+/// these members.
 class ByMember {
 public:
   explicit ByMember(const BucketTable &table) : table(table) {}
 
-  /// Makes the op one for each of the members that take a part of it, if they are few.
+  /// Replaces the op by one for each member that is taken from its result, if
+  /// these are not all members of the bucket.
   void visit(Operation *op) {
     SmallVector<sbp::BucketMemberOp> parts = partsOf(op);
     if (parts.empty())
@@ -38,7 +42,8 @@ public:
   }
 
 private:
-  /// Of an op that is nothing but such parts, those; of others, none.
+  /// Returns the members that are taken from an elementwise op, if all its
+  /// users take slots and not all members are taken; else nothing.
   SmallVector<sbp::BucketMemberOp> partsOf(Operation *op) {
     const bool isElementwise = isa<nn::ComputeOpInterface>(op) && op->getNumResults() == 1 && !op->use_empty();
     if (!isElementwise)
@@ -58,7 +63,8 @@ private:
     return parts;
   }
 
-  /// What the op is of one member. Operands are ranges, as its result is, or scalars.
+  /// Computes the op for one member. Operands are ranges, as the result is, or
+  /// scalars.
   Value computed(Operation *op, sbp::BucketMemberOp part) {
     OpBuilder b(op);
     Operation *ofMember = b.clone(*op);

@@ -1,9 +1,11 @@
-// Equal ops are one.
+// Merges equal ops.
 //
-// One walk with a table from what an op says (name, attributes, operands, types) to the first that said it. An op
-// without effects is replaced by that. A read is, too, unless something was written in between, whatever it was:
-// writes are counted, and each entry has the count at which it was made. Since users come later they see the replaced
-// operand, and so become equal in turn.
+// One walk, with a table from the contents of an op (name, attributes,
+// operands, types) to the first op with these contents. An op without effects
+// is replaced by the first one. So is a read, unless anything was written in
+// between: writes are counted, and each entry notes the count when it was made.
+// Users come later and see the replaced operand, so that they become equal in
+// turn.
 //
 //   before   %0 = sbp.read @w    %1 = nn.tanh %0    %2 = sbp.read @w    %3 = nn.tanh %2    nn.add %1, %3
 //   after    %0 = sbp.read @w    %1 = nn.tanh %0                                           nn.add %1, %1
@@ -61,7 +63,7 @@ struct MergeEqual : splitcast::impl::MergeEqualPassBase<MergeEqual> {
     if (isNew)
       return;
     auto &[first, writesBefore] = at->second;
-    if (isRead && writesBefore != writes) { // reads another value, maybe: from here on this is the one
+    if (isRead && writesBefore != writes) { // it may read another value: later reads are compared with it
       at->second = {op, writes};
       return;
     }
@@ -75,9 +77,10 @@ struct MergeEqual : splitcast::impl::MergeEqualPassBase<MergeEqual> {
            llvm::any_of(*effects, [](const auto &effect) { return isa<MemoryEffects::Write>(effect.getEffect()); });
   }
 
-  DenseMap<Operation *, std::pair<Operation *, int64_t>, ByContent> known; ///< the first, and the writes before it
+  DenseMap<Operation *, std::pair<Operation *, int64_t>, ByContent>
+      known; ///< the first such op, and the writes before it
   SmallVector<Operation *> gone;
-  int64_t writes = 0; ///< so far
+  int64_t writes = 0; ///< writes so far
 };
 
 } // namespace

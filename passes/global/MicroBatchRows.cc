@@ -12,8 +12,9 @@ using namespace splitcast;
 
 namespace splitcast {
 
-/// What is not there for a micro-batch alone costs what nobody would pay, so that it is chosen only where nothing else
-/// is legal, and then refused.
+/// The cost of a boxing along micro-batches. A sum costs 1. Everything else is
+/// impossible for one micro-batch alone; it costs so much that it is chosen
+/// only where nothing else is legal, and is then refused.
 static int64_t costOf(const sbp::Shape &, int64_t, const sbp::NdSbp &from, const sbp::NdSbp &to,
                       const sbp::Placement &) {
   constexpr int64_t kSum = 1, kNotThere = int64_t{1} << 32;
@@ -22,18 +23,19 @@ static int64_t costOf(const sbp::Shape &, int64_t, const sbp::NdSbp &from, const
   return from.front().isPartial() && to.front().isBroadcast() ? kSum : kNotThere;
 }
 
-/// How what is not of the batch is looked at.
+/// How ops that do not depend on the batch are treated.
 struct Way {
-  bool keepsWhole = true;    ///< nothing of it is a part, even if made from nothing
-  bool cutsRepeated = false; ///< what is repeated as often as the batch has rows is a part of these
+  bool keepsWhole = true;    ///< they are not divided, even if they are constants
+  bool cutsRepeated = false; ///< a broadcast to as many rows as the batch has is a part of the batch
 };
 
-/// States the function as a problem for the solver, and reads its answer.
+/// Builds the problem of a function for the solver, and reads the solution.
 class MicroBatchProblem {
 public:
   MicroBatchProblem(func::FuncOp function, int64_t microBatches, int64_t axis, const Way &way)
       : function(function), microBatches(microBatches), axis(axis), way(way) {
-    // On an axis of size 1 all signatures are the same, and nothing would be a sum.
+    // On an axis of size 1 all signatures are equal, and no value would be a
+    // sum.
     problem.placement = {"", {{"micro-batches", microBatches > 1 ? microBatches : leastDivisor()}}, {}};
     problem.cost = costOf;
   }
@@ -48,7 +50,8 @@ public:
     const sbp::Solution solution = sbp::walk(problem);
     if (solution.failure)
       return ops[solution.failure->op]->emitOpError()
-             << "has no row for which its operands are a micro-batch's, or all of them";
+             << "has no row of signatures that takes each operand as the part of one micro-batch, or whole; "
+                "compute the step in one micro-batch";
     for (auto [value, number] : numbers) {
       const sbp::NdSbp &seen = solution.assignment.tensors[number];
       rows.ofValues[value] = seen.empty() ? std::nullopt : std::optional(seen.front());
@@ -60,8 +63,9 @@ public:
   }
 
 private:
-  /// From 2 on, of all extents that are split, so that parts are equal, as ranks and micro-batches have them; 2 if none
-  /// is found.
+  /// Returns the least common divisor, from 2 on, of all extents that are
+  /// split, so that parts are equal, as those of ranks and micro-batches are; 2
+  /// if none is found.
   int64_t leastDivisor() {
     int64_t common = 0;
     for (BlockArgument argument : function.getArguments())
@@ -126,9 +130,11 @@ private:
     problem.ops.push_back(std::move(node));
   }
 
-  /// The dimension along which something is repeated as often as the batch has rows: a mean that all rows are compared
-  /// with, or its gradient. What is a sum is then summed before, and repeated for the rows there are: no op of the
-  /// problem, which would leave it a sum as long as nothing else is wanted.
+  /// Returns the dimension along which a broadcast repeats a value as often as
+  /// the batch has rows, such as a mean that is compared with all rows, or its
+  /// gradient. A sum is then completed first, and repeated for the rows of a
+  /// micro-batch. Such a broadcast is no op of the problem: there, the value
+  /// would stay a sum until something else is wanted.
   std::optional<int64_t> dimRepeatedForBatch(Operation *op) {
     auto broadcast = dyn_cast<nn::BroadcastOp>(op);
     if (!broadcast || !way.cutsRepeated)
@@ -139,9 +145,10 @@ private:
     return std::nullopt;
   }
 
-  /// Loops of the op that micro-batches do not divide: all of one of which nothing is of the batch; else those that
-  /// have no equal parts (ranks may have others). What is made from nothing, of scalars, is whole or a part as its uses
-  /// want.
+  /// Marks the loops of the op that micro-batches do not divide. If none of the
+  /// operands depends on the batch, these are all loops, else those that have
+  /// no equal parts. (Ranks may divide them differently.) Constants and
+  /// broadcasts of scalars are whole or a part, as their uses want.
   void keepWhole(Operation *op, sbp::LoopSpec &spec) {
     auto operands = sbp::tensorOperands(op);
     const bool isOfBatch = llvm::any_of(operands, [&](Value operand) { return ofBatch.contains(operand); });
@@ -163,7 +170,7 @@ private:
             spec.factors[factor].kind = sbp::FactorKind::Whole;
   }
 
-  /// Of an operand or the first result of an op.
+  /// Returns the factors of an operand, or of the first result, of an op.
   static const sbp::TensorFactors &factorsOf(Value value, Operation *op, const sbp::LoopSpec &spec) {
     for (auto [operand, factors] : llvm::zip(sbp::tensorOperands(op), spec.operands))
       if (operand == value)
@@ -177,7 +184,7 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // The answer
+  // The solution
   //===--------------------------------------------------------------------===//
 
   LogicalResult follow(Operation *op, const sbp::Solution &solution) {
@@ -205,7 +212,7 @@ private:
     sbp::Sbp whole = sbp::Sbp::broadcast();
     if (sbp::isPlaceAlone(operand))
       return rows.made(operand.get()).value_or(whole);
-    if (choice) // of a free op: as its result is wanted, which users say
+    if (choice) // operands of a free op are like its result, which its users decide
       return choice->isFree ? rows.made(operand.get()).value_or(whole) : choice->row.operands[index].front();
     Operation *user = operand.getOwner();
     auto fence = dyn_cast<sbp::FenceOp>(user);
@@ -218,13 +225,13 @@ private:
   LogicalResult refuse(OpOperand &operand, const sbp::Sbp &made, const sbp::Sbp &wanted) {
     InFlightDiagnostic diag = operand.getOwner()->emitOpError();
     if (made.isBroadcast())
-      diag << "takes part of operand " << operand.getOperandNumber()
-           << " for each micro-batch, but all of it is there at once";
+      diag << "takes a part of operand " << operand.getOperandNumber()
+           << " for each micro-batch, but the operand is whole";
     else
-      diag << "needs operand " << operand.getOperandNumber() << " of all micro-batches at once, which are computed one "
-           << "after the other";
+      diag << "needs operand " << operand.getOperandNumber() << " of all micro-batches at once, but these are computed "
+           << "one after the other";
     return diag << " (it is " << toString(made) << " along micro-batches, and wanted as " << toString(wanted)
-                << "); compute the step in one, or let ranks split the input that it comes from otherwise";
+                << "); compute the step in one micro-batch, or split the input that it comes from in another way";
   }
 
   func::FuncOp function;
@@ -232,10 +239,10 @@ private:
   const Way way;
   sbp::Problem problem;
   llvm::MapVector<Value, int> numbers;
-  DenseSet<Value> ofBatch, free;  ///< what depends on a part of the batch; what is made from nothing
-  DenseSet<int64_t> batchExtents; ///< of the inputs' dimensions that are split
-  SmallVector<Operation *> ops;   ///< of the problem
-  size_t next = 0;                ///< of these, to follow
+  DenseSet<Value> ofBatch, free;  ///< values that depend on a part of the batch; constants and ops on scalars
+  DenseSet<int64_t> batchExtents; ///< the extents of the inputs' split dimensions
+  SmallVector<Operation *> ops;   ///< the ops of the problem
+  size_t next = 0;                ///< the next of these to follow
   MicroBatchRows rows;
 };
 
@@ -253,12 +260,13 @@ bool MicroBatchRows::isSum(OpOperand &use) const {
 }
 
 FailureOr<MicroBatchRows> MicroBatchRows::of(func::FuncOp function, int64_t microBatches, int64_t axis) {
-  // A gradient that is made from nothing, by more than elementwise ops, may have to be a part after all; and what the
-  // solver leaves as a sum, or whole, where it is repeated.
+  // The ways are tried from the strictest on. A gradient that depends on no
+  // batch, made by ops that are not elementwise, may have to be a part after
+  // all; so may a repeated value that the solver leaves as a sum, or whole.
   for (Way way : {Way{true, false}, Way{false, false}, Way{true, true}, Way{false, true}}) {
     ScopedDiagnosticHandler quiet(function.getContext(), [](Diagnostic &) { return success(); });
     if (FailureOr<MicroBatchRows> rows = MicroBatchProblem(function, microBatches, axis, way).solve(); succeeded(rows))
       return rows;
   }
-  return MicroBatchProblem(function, microBatches, axis, Way()).solve(); // says why not
+  return MicroBatchProblem(function, microBatches, axis, Way()).solve(); // reports the error
 }

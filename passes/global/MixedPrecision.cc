@@ -1,18 +1,25 @@
-// What is computed in a smaller type than its variables have.
+// Computes in a smaller type than that of the variables.
 //
-// A variable whose policy says so is read through a cast: it stays what the optimizer updates (its master weights), and
-// the graph sees it rounded. One walk over each function then settles the types of what is computed, as users of
-// autocasting know them:
+// A variable whose policy says so is read through a cast. The variable remains
+// what the optimizer updates (the master weights), and the graph sees it
+// rounded. One walk over each function then settles the types of computed
+// values, in the way that users of autocasting know:
 //
-//   a product (nn.matmul, nn.attention)           is of the small type if an operand is; the others are rounded to it
-//   what loses too much in few digits             is of the type that it had; its operands are extended
-//     (norms, sums, logarithms: WideOp)
-//   rows of a table (nn.embedding: WideResultOp)  are extended, so that what is added to them, a transformer's residual
-//                                                 stream, is added in the type that it had
-//   all else                                      is of the widest of its operands, scalars and constants not counted
+//   a product (nn.matmul, nn.attention)           has the small type if an operand
+//                                                 has it; the other operands are
+//                                                 rounded to it
+//   an op that loses too much in few digits       keeps the type that it had; its
+//     (norms, sums, logarithms: WideOp)           operands are extended
+//   rows of a table (nn.embedding: WideResultOp)  are extended, so that what is added
+//                                                 to them, as the residual stream of
+//                                                 a transformer, is added in the type
+//                                                 that it had
+//   any other op                                  has the widest type of its operands,
+//                                                 scalars and constants not counted
 //
-// What leaves the function, is assigned or is minimized has the type that it had. Gradients follow: that of a cast is a
-// cast, so a variable's gradient is extended before ranks add it up.
+// Values that a function returns, assigns or minimizes keep the type that they
+// had. Gradients follow: the gradient of a cast is a cast, so the gradient of a
+// variable is extended before ranks add it up.
 //
 //   before   %0 = sbp.read @w : f32                     %1 = nn.matmul %x, %0 : f32
 //            %2 = nn.softmax_cross_entropy %1, %y : f32
@@ -36,6 +43,7 @@ namespace {
 
 bool isFloat(Value value) { return isa<FloatType>(getElementTypeOrSelf(value.getType())); }
 
+/// Settles the types in one function.
 class FunctionPrecision {
 public:
   FunctionPrecision(func::FuncOp function, const llvm::StringMap<Type> &computeTypes)
@@ -52,7 +60,7 @@ public:
   }
 
 private:
-  /// Of an op whose operands have their types.
+  /// Settles the types of an op whose operands are settled.
   void settle(Operation *op) {
     builder.setInsertionPoint(op);
     if (isa<sbp::BoxingOp, sbp::FenceOp, nn::ComputeOpInterface>(op))
@@ -69,10 +77,10 @@ private:
 
   void settleComputed(Operation *op) {
     const bool converts = op->hasTrait<nn::ConvertsElements>();
-    if (converts && op->getNumOperands() == 1) // which takes any type, and says itself what it makes
+    if (converts && op->getNumOperands() == 1) // a cast takes any type, and its result type is written
       return;
     useReads(op);
-    if (converts) // of several operands: digits that one has lost the others lack, too
+    if (converts) // if one operand lost digits, the others do not help
       return restore(op);
     if (llvm::none_of(op->getOperands(), [&](Value v) { return original.contains(v); }))
       return;
@@ -90,14 +98,14 @@ private:
       }
   }
 
-  /// All that uses the value uses it extended.
+  /// Extends the value for all its users.
   void extend(Value value, Type type) {
     builder.setInsertionPointAfter(value.getDefiningOp());
     Value wide = castTo(value, type);
     value.replaceAllUsesExcept(wide, wide.getDefiningOp());
   }
 
-  /// Each variable is cast where it is used first.
+  /// Casts variables that the op is the first to use.
   void useReads(Operation *op) {
     for (OpOperand &operand : op->getOpOperands())
       if (Type type = readAs.lookup(operand.get())) {
@@ -107,12 +115,13 @@ private:
       }
   }
 
-  /// Whether only that it is 0 or not counts.
+  /// Whether the op asks only if the operand is 0 or not.
   static bool isCondition(OpOperand &operand) {
     return isa<nn::SelectOp>(operand.getOwner()) && operand.getOperandNumber() == 0;
   }
 
-  /// 1 where the condition is not 0, else 0: what is not 0 may be so in a smaller type.
+  /// Returns 1 where the condition is not 0, else 0: a condition that is not 0
+  /// could become 0 in a smaller type.
   Value conditionAs(Value condition, Type type) {
     if (getElementTypeOrSelf(condition.getType()) == type)
       return condition;
@@ -124,7 +133,7 @@ private:
     return builder.create<nn::CastOp>(condition.getLoc(), isChosen, type);
   }
 
-  /// What the op computes in: one type for all of its floats.
+  /// Returns the type in which the op computes: one for all its floats.
   Type typeOf(Operation *op) const {
     Type before, widest, narrowest;
     for (OpOperand &use : op->getOpOperands()) {
@@ -148,7 +157,8 @@ private:
     return widest;
   }
 
-  /// Made once for each value and type, right before its first use.
+  /// Casts a value. There is one cast for each value and type, right before its
+  /// first use.
   Value castTo(Value value, Type type) {
     if (getElementTypeOrSelf(value.getType()) == type)
       return value;
@@ -161,14 +171,15 @@ private:
   }
 
   Block &block;
-  const llvm::StringMap<Type> &computeTypes; ///< of variables that are read in another type
+  const llvm::StringMap<Type> &computeTypes; ///< by variable: the type in which it is read
   OpBuilder builder;
-  DenseMap<Value, Type> readAs;   ///< of reads
-  DenseMap<Value, Type> original; ///< what a value of a smaller type had, at whose place it is
+  DenseMap<Value, Type> readAs;   ///< by read: the type in which it is used
+  DenseMap<Value, Type> original; ///< by value of a smaller type: the type that it had
   DenseMap<std::pair<Value, Type>, Value> casts;
 };
 
-/// Variables that are assigned by other than an optimizer, which would lose digits of what they hold.
+/// Returns the variables that ops other than nn.minimize assign. They are not
+/// cast, since what is assigned would lose digits.
 llvm::StringSet<> assignedByHand(ModuleOp module) {
   llvm::StringSet<> assigned;
   for (auto function : module.getOps<func::FuncOp>())
@@ -204,7 +215,8 @@ private:
     return type == sbp::ComputeType::F16 ? Type(Float16Type::get(&getContext())) : BFloat16Type::get(&getContext());
   }
 
-  /// Gradients of most losses are less than f16 holds, unless they are scaled.
+  /// Verifies that losses that depend on an f16 read are scaled: most gradients
+  /// are too small for f16 otherwise.
   LogicalResult verifyScaled(const llvm::StringMap<Type> &types) {
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (auto minimize : function.getOps<nn::MinimizeOp>())
@@ -216,7 +228,7 @@ private:
     return success();
   }
 
-  /// A read that the loss depends on and that f16 stands for; null: there is none.
+  /// Returns a read that the loss depends on and that is cast to f16, or null.
   static sbp::ReadOp readAsF16(nn::MinimizeOp minimize, const llvm::StringMap<Type> &types) {
     llvm::SetVector<Operation *> makers;
     const auto add = [&](Value value) {
@@ -233,7 +245,8 @@ private:
     return {};
   }
 
-  /// What variables are read as, which each then says itself: it has another type, or its own whatever it is told.
+  /// Decides in which type each variable is read, and writes into its policy
+  /// whether it is cast.
   LogicalResult decide(const sbp::Policy &standard, llvm::StringMap<Type> &types) {
     sbp::GroupPolicies groups;
     for (auto group : getOperation().getOps<sbp::GroupOp>())

@@ -1,11 +1,14 @@
-// Signatures as the solver of dialects/sbp/algebra/Solver.h chooses them, and boxing where two differ.
+// Gives values the signatures that the solver chooses
+// (dialects/sbp/algebra/Solver.h), and inserts boxings where two differ.
 //
-//   1. SignatureProblem.h reads a function into a problem without MLIR: which tensors there are, which ops have a
-//      choice, and what fences, assigns and returns want.
+//   1. SignatureProblem.h describes a function as a problem without MLIR: its
+//      tensors, the ops that have a choice, and what fences, assigns and returns
+//      want.
 //   2. The solver chooses a row per op.
-//   3. In the order of the ops, each operand is boxed to the signature of its row, once per value and signature. What
-//      is made from nothing is made once per signature that a use wants. The location of each op then has the reason
-//      for its row, that of each boxing what wanted it.
+//   3. In the order of the ops, each operand is boxed to the signature of its row,
+//      once per value and signature. Constants and broadcasts of scalars are cloned
+//      once per signature that a use wants. The location of each op then has the
+//      reason for its row, and that of each boxing the use that wanted it.
 //
 //   %y = nn.matmul %x, %w : (tensor<8x4xf32, #S0_>, tensor<4x2xf32, #S0_>) -> tensor<8x2xf32>            // before
 //   %0 = sbp.boxing %w : tensor<4x2xf32, #S0_> -> tensor<4x2xf32, #B>                                    // after
@@ -26,6 +29,7 @@ namespace splitcast {
 
 namespace {
 
+/// Decides the signatures in one function.
 class FunctionPropagation {
 public:
   FunctionPropagation(func::FuncOp function, sbp::PlacementAttr placement, SymbolTable &symbols, bool lookAhead)
@@ -38,7 +42,7 @@ public:
       if (isUndecided(argument))
         decide(argument, broadcast);
     for (auto read : body.getOps<sbp::ReadOp>()) {
-      decideVariable(symbols.lookup<sbp::VariableOp>(read.getVariable()), broadcast); // which nothing has assigned yet
+      decideVariable(symbols.lookup<sbp::VariableOp>(read.getVariable()), broadcast); // nothing has assigned it yet
       if (isUndecided(read.getResult()))
         decide(read.getResult(), logical(read.getVariable()));
     }
@@ -67,7 +71,8 @@ private:
     variable.setTypeAttr(TypeAttr::get(sbp::withSignature(variable.getType(), signature)));
   }
 
-  /// As which a value is carried: as it is made, but no slot.
+  /// Returns the signature in which a value is carried: the one in which it is
+  /// made, but never a slot.
   sbp::NdAttr carriedAs(Value value) {
     sbp::NdAttr made = sbp::signatureOf(value);
     sbp::NdSbp signature = (made ? made : broadcast).toAlgebra();
@@ -76,7 +81,8 @@ private:
     return attr(signature);
   }
 
-  /// What a variable has as addends is assigned as addends everywhere: nothing is boxed to P.
+  /// Verifies that a variable that holds addends is assigned addends
+  /// everywhere, since no boxing makes them.
   LogicalResult checkAddends(sbp::AssignOp assign) {
     const sbp::NdAttr of = symbols.lookup<sbp::VariableOp>(assign.getVariable()).getLogical(),
                       made = sbp::signatureOf(assign.getValue());
@@ -84,10 +90,10 @@ private:
       return success();
     for (auto [index, entry] : llvm::enumerate(of.toAlgebra()))
       if (entry.isPartial() && !made.toAlgebra()[index].isPartial())
-        return assign.emitOpError() << "assigns @" << assign.getVariable() << " what is "
-                                    << sbp::toString(made.toAlgebra()) << ", but its type, or what another function "
-                                    << "assigns it, is P along axis \"" << algebra.axes[index].name
-                                    << "\"; assign sums over that axis everywhere, or use another variable";
+        return assign.emitOpError() << "assigns @" << assign.getVariable() << " a value that is "
+                                    << sbp::toString(made.toAlgebra()) << ", but its type, or the value that another "
+                                    << "function assigns, is P along axis \"" << algebra.axes[index].name
+                                    << "\"; assign values that are P there in all functions, or use another variable";
     return success();
   }
 
@@ -95,9 +101,11 @@ private:
   // Choice
   //===--------------------------------------------------------------------===//
 
-  /// First as written, with the volume of boxings as their cost: what is more than elementwise gets its signatures
-  /// here, and so does the place of every sum, whatever ZeRO, its options and the transport are. Then the rest, as
-  /// stored.
+  /// Chooses a row for each op, in two phases. The first takes the program as
+  /// written, with the volume of boxings as the cost: here ops that are not
+  /// elementwise get their signatures, and every sum its place, whatever ZeRO,
+  /// its options and the transport are. The second chooses the rest, with
+  /// variables as they are stored.
   LogicalResult choose() {
     FailureOr<SignatureProblem> built = signatureProblemOf(function, placement, symbols);
     if (failed(built))
@@ -121,9 +129,9 @@ private:
       return written && written.toAlgebra()[axis].isPartial();
     };
     if (llvm::any_of(op->getResults(), isPartial))
-      diag << "is to make P along axis \"" << name
-           << "\", as its result is written, but has no row that does so of what "
-           << "its operands can be boxed to; leave the result's signature out, or write B or S";
+      diag << "has a result that is written as P along axis \"" << name
+           << "\", but no row that makes P from signatures to which its operands can be boxed; "
+           << "leave out the signature of the result, or write B or S";
     else
       diag << "has no signature along axis \"" << name << "\" that its operands can be boxed to; box its operands to B";
     for (auto [index, operand] : llvm::enumerate(op->getOperands()))
@@ -132,7 +140,8 @@ private:
     return diag;
   }
 
-  /// The ops that an operand has come through, back to where somebody wrote a signature.
+  /// Adds notes for the ops that an operand has come through, back to where a
+  /// signature was written.
   static void noteOrigin(InFlightDiagnostic &diag, Value value, size_t index) {
     constexpr int kMostHops = 8;
     for (int hops = 0; hops < kMostHops && isUndecided(value); ++hops) {
@@ -144,7 +153,7 @@ private:
       value = operands.front();
     }
     if (sbp::NdAttr written = sbp::signatureOf(value))
-      diag.attachNote(value.getLoc()) << "operand " << index << " comes from what is "
+      diag.attachNote(value.getLoc()) << "operand " << index << " comes from a value that is "
                                       << sbp::toString(written.toAlgebra()) << " here";
   }
 
@@ -177,7 +186,8 @@ private:
     return signature ? signature : broadcast;
   }
 
-  /// In the scope of an update, values take the update signature of its variable; elsewhere, a fence changes nothing.
+  /// Applies a fence. In the scope of an update, its value takes the update
+  /// signature of the variable; elsewhere, a fence changes nothing.
   void applyFence(sbp::FenceOp fence) {
     OpOperand &input = fence->getOpOperand(0);
     sbp::ScopeOp scope = updateScopeOf(fence);
@@ -209,19 +219,20 @@ private:
     fence.getOutput().replaceAllUsesExcept(boxed, boxed);
   }
 
-  /// Its input in its place: boxed, unless its users say where that is made.
+  /// Replaces the op by its input, which is boxed, unless it is made in the
+  /// signature that its users want.
   void applyColocate(sbp::ColocateOp op) {
     const sbp::OpChoice &choice = phases.stored.assignment.ops[problem.numbers.lookup(op)];
     OpOperand &input = op->getOpOperand(0);
     if (!choice.isFree)
       require(input, attr(choice.row.operands.front()), {}, sbp::Wanted::by(input));
-    op.getOutput().replaceAllUsesWith(input.get()); // it is erased with what nobody uses, when nothing is made any more
+    op.getOutput().replaceAllUsesWith(input.get()); // the op has no users now, and eraseUnused erases it
   }
 
   void applyRow(Operation *op, int number) {
     const sbp::OpChoice &choice = phases.stored.assignment.ops[number];
     if (choice.isFree)
-      return; // its users say
+      return; // its users decide
     size_t index = 0;
     for (OpOperand &operand : op->getOpOperands())
       if (isa<RankedTensorType>(operand.get().getType()))
@@ -251,7 +262,7 @@ private:
     function.setFunctionType(FunctionType::get(function.getContext(), function.getBody().getArgumentTypes(), results));
   }
 
-  /// What nobody uses was never decided.
+  /// Erases ops without users, whose signatures were never decided.
   void eraseUnused(Block &body) {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
       if (op.use_empty() && llvm::any_of(op.getResults(), isUndecided))
@@ -267,17 +278,21 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // What is made from nothing
+  // Constants and broadcasts of scalars
   //===--------------------------------------------------------------------===//
 
-  /// Gives an undecided operand the signature that this use wants; other uses may want others.
+  /// Gives an undecided operand the signature that this use wants. Other uses
+  /// may want other ones.
   void resolve(OpOperand &use, sbp::NdAttr signature) {
     if (isUndecided(use.get()))
       use.set(madeAs(use.get(), splitsOf(signature)));
   }
 
-  /// The value in this signature, with what it is made of: made once, however many uses want it so. Neither P, whose
-  /// sum would be as many times too large, nor a slot, whose padding is zero: these are boxed from B.
+  /// Returns a clone of an undecided value in this signature, together with
+  /// clones of the undecided values that it is computed from. Uses that want
+  /// the same signature share the clone. The signature is neither P, of which
+  /// the sum would be too large, nor a slot, whose padding must be zero: such
+  /// uses box a clone that is B.
   Value madeAs(Value value, sbp::NdAttr signature) {
     SmallVector<std::pair<Value, sbp::NdAttr>> open = {{value, signature}};
     while (!open.empty()) {
@@ -295,7 +310,8 @@ private:
     return madeFrom.at({value, signature});
   }
 
-  /// What a value is made of that has no signature yet, with those that it needs to have this one.
+  /// Returns the undecided operands of a value, with the signatures that they
+  /// need so that the value has this one.
   SmallVector<std::pair<Value, sbp::NdAttr>> undecidedOperands(Value value, sbp::NdAttr signature) {
     SmallVector<std::pair<Value, sbp::NdAttr>> result;
     sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(value.getDefiningOp()).getLoopSpec();
@@ -305,7 +321,8 @@ private:
     return result;
   }
 
-  /// A copy of what makes a value, whose operands have been made.
+  /// Clones the op that makes a value, after clones of its operands have been
+  /// made.
   void make(Value value, sbp::NdAttr signature) {
     Value &made = madeFrom[{value, signature}];
     if (made)
@@ -328,7 +345,8 @@ private:
     }
   }
 
-  /// The signature of operand `index` when the result of an elementwise or broadcasting op has this one.
+  /// Returns the signature of operand `index` if the result of an elementwise
+  /// or broadcasting op has this one.
   sbp::NdAttr operandSignature(const sbp::LoopSpec &spec, size_t index, sbp::NdAttr result) {
     sbp::NdSbp entries = result.toAlgebra();
     for (sbp::Sbp &entry : entries)
@@ -346,7 +364,8 @@ private:
       operand.set(box(operand.get(), signature, slot, wanted, operand.getOwner()));
   }
 
-  /// Before the user, or without one where the value is made.
+  /// Boxes the value: before the user, or right after it is made if there is no
+  /// user.
   Value box(Value value, sbp::NdAttr signature, sbp::SlotAttr slot, const sbp::Wanted &wanted,
             Operation *user = nullptr) {
     Value &known = boxed[{value, signature}];
@@ -376,9 +395,9 @@ private:
   sbp::NdAttr broadcast;
   SignatureProblem problem;
   sbp::Phases phases;
-  SmallVector<sbp::NdSbp> returned; ///< what results have where nobody said it: as without ZeRO, and summed
+  SmallVector<sbp::NdSbp> returned; ///< the signatures of results whose types have none: as without ZeRO, and summed
   DenseMap<std::pair<Value, Attribute>, Value> boxed;
-  DenseMap<std::pair<Value, Attribute>, Value> madeFrom; ///< of undecided values, by signature
+  DenseMap<std::pair<Value, Attribute>, Value> madeFrom; ///< by undecided value and signature
 };
 
 struct Propagate : splitcast::impl::PropagatePassBase<Propagate> {
@@ -406,17 +425,18 @@ struct Propagate : splitcast::impl::PropagatePassBase<Propagate> {
         function.emitOpError() << "must have a body of one block";
         return signalPassFailure();
       }
-      // What nobody uses is not computed, and has no say in where the rest is: it would have things boxed for others.
-      // (What a gradient is to be beside has one, even if nothing else uses it.)
+      // Erase unused ops first: they would have values boxed that nobody needs.
+      // (The values that gradients are put beside are used.)
       IRRewriter rewriter(&getContext());
       (void)runRegionDCE(rewriter, function->getRegions());
       if (failed(FunctionPropagation(function, placement, symbols, lookAhead).run()))
         return signalPassFailure();
     }
-    decideVariables(/*ofMade=*/true, placement); // which nothing reads or assigns
+    decideVariables(/*ofMade=*/true, placement); // variables that nothing reads or assigns
   }
 
-  /// What nobody said is B, but for what lies as it is made.
+  /// Gives variables without a signature the signature B, but those with
+  /// `as_made` only if `ofMade`.
   void decideVariables(bool ofMade, sbp::PlacementAttr placement) {
     for (auto variable : getOperation().getOps<sbp::VariableOp>()) {
       if (variable.getLogical() || (variable.getAsMade() && !ofMade))

@@ -1,14 +1,19 @@
-// What forward made in a group is made again in backward.
+// Recomputes forward values of a group in backward.
 //
-//   1. Groups are put on the ops of forward: that of the variable which an op reads; of others the latest of its
-//      operands', where a group's place is that of its first use. So a residual block is one group from its first norm
-//      to its last addition.
-//   2. What leaves a group (another group, a result or an assignment uses it) is kept, as are arguments, variables and
-//      scalars. All else that backward uses of a recomputed group is cloned, with the ops before it in the group, right
-//      before its first use there. What the clones begin with is fenced in a scope of the group, in backward: so --cse
-//      merges none with what it was cloned from.
-//   3. Of a group of which only what is elementwise is made again, what other groups use is no other case: a result is
-//      cloned where all operands of its op, none of them a parameter, are there in backward anyway. Not what is held
+//   1. Each forward op gets a group: that of the variable that it reads, or else
+//      the latest of its operands' groups, where groups are ordered by their first
+//      use. So a residual block is one group, from its first norm to its last
+//      addition.
+//   2. Values that leave a group (another group, a result or an assignment uses
+//      them) are kept, and so are arguments, variables and scalars. All other values
+//      of a recomputed group that backward uses are cloned, together with the ops
+//      before them in the group, right before their first use there. The operands
+//      of these clones are fenced in a scope of the group, in backward, so that
+//      --cse does not merge the clones with the originals.
+//   3. In a group of which only elementwise ops are recomputed, it does not matter
+//      what other groups use. A result is cloned if backward uses all operands of
+//      its op anyway and none of them is a parameter, but not if it is held for
+//      another reason: because it is returned, or because an update needs it.
 //      for another reason: a result, or what an update needs.
 #include "dialects/sbp/Phases.h"
 #include "dialects/sbp/algebra/Solver.h"
@@ -27,7 +32,7 @@ namespace splitcast {
 
 namespace {
 
-/// Which variables are of a recomputed group.
+/// The decisions about recomputation, by variable.
 class Decisions {
 public:
   static FailureOr<Decisions> of(ModuleOp module, sbp::Recompute standard, ArrayRef<std::string> groups) {
@@ -44,7 +49,7 @@ public:
       if (variable.getStateOf())
         continue;
       const bool isNamed = noteUse(variable.getGroupOrPrefix(), used);
-      if (isNamed) // it then says so itself, and no pass after this one asks for the option
+      if (isNamed) // later passes read the policy, not the option
         variable.setPolicyAttr(sbp::PolicyAttr::get(
             module.getContext(),
             sbp::Policy()
@@ -71,7 +76,7 @@ public:
   StringAttr groupOf(sbp::ReadOp read) const { return groups.lookup(read.getVariableAttr().getAttr()); }
 
 private:
-  /// Whether the group, or one around it, is named.
+  /// Whether the group, or one around it, is named; marks the names as used.
   static bool noteUse(StringRef name, llvm::StringMap<bool> &used) {
     bool isNamed = false;
     while (!name.empty()) {
@@ -87,6 +92,7 @@ private:
   DenseMap<StringAttr, StringAttr> groups; ///< by variable
 };
 
+/// Clones the recomputed forward ops of one function into backward.
 class Recomputation {
 public:
   Recomputation(func::FuncOp function, const Decisions &decisions)
@@ -102,9 +108,9 @@ public:
   }
 
 private:
-  /// Of an op of forward.
+  /// The group of a forward op.
   struct Place {
-    int64_t order = -1; ///< of the group, by its first use; -1: of none
+    int64_t order = -1; ///< the number of the group, in the order of first uses; -1: none
     StringAttr group;
     sbp::Recompute recompute = sbp::Recompute::No;
   };
@@ -156,7 +162,9 @@ private:
     return false;
   }
 
-  /// A parameter that backward reads may be there as a piece only: to read it as forward did would be a gather.
+  /// Whether the op is elementwise and backward uses all its operands, which
+  /// are no parameters: of a parameter, backward may have only a piece, so that
+  /// reading it as forward did would be a gather.
   bool isElementwiseOfKept(Operation *op) const {
     auto sharded = dyn_cast<sbp::ShardingOpInterface>(op);
     return sharded && sbp::isElementwise(sharded.getLoopSpec()) && llvm::all_of(op->getOperands(), [&](Value operand) {
@@ -164,7 +172,8 @@ private:
            });
   }
 
-  /// A result, or what an update or an assignment needs.
+  /// Whether the value is held anyway: it is returned, or an update or an
+  /// assignment needs it.
   bool isHeldAnyway(Value value) const {
     return llvm::any_of(value.getUsers(), [&](Operation *user) {
       return phases.lookup(user) == sbp::Phase::Update || !isMemoryEffectFree(user) ||
@@ -172,7 +181,8 @@ private:
     });
   }
 
-  /// Asked once for each use of a value in backward.
+  /// Whether another group, an update or an op with effects uses the value. The
+  /// answer is remembered, since it is asked for each use in backward.
   bool leavesItsGroup(Value value) const {
     auto [known, isNew] = leaving.try_emplace(value, false);
     if (!isNew)
@@ -185,7 +195,7 @@ private:
            });
   }
 
-  /// The value, made again before `user`.
+  /// Returns the recomputed value, whose ops are cloned before `user`.
   Value again(Value value, Operation *user) {
     SmallVector<Operation *> slice = missingFor(value);
     builder.setInsertionPoint(user);
@@ -205,7 +215,7 @@ private:
     return clones.lookup(value);
   }
 
-  /// The ops to be cloned for it, in their order.
+  /// Returns the ops that have to be cloned for the value, in their order.
   SmallVector<Operation *> missingFor(Value value) const {
     SmallVector<Operation *> slice, open;
     DenseSet<Operation *> seen;
@@ -224,7 +234,7 @@ private:
     return slice;
   }
 
-  /// What a group's clones begin with.
+  /// Returns the fence of a value with which the clones of a group begin.
   Value fenced(Value value, StringAttr group) {
     Value &result = fences[{value, group}];
     if (!result) {
@@ -241,11 +251,12 @@ private:
   const Decisions &decisions;
   OpBuilder builder;
   DenseMap<Operation *, sbp::Phase> phases;
-  SmallVector<Operation *> backward;      ///< ops of it, in their order, as they were
-  DenseMap<Operation *, int64_t> numbers; ///< of the ops, in their order
-  DenseMap<Operation *, Place> places;    ///< of forward
-  mutable DenseMap<Value, bool> leaving;  ///< its group, of values of forward; their users there stay the same
-  DenseSet<Value> usedInBackward;         ///< as it was
+  SmallVector<Operation *> backward;      ///< the ops of backward before any clones, in order
+  DenseMap<Operation *, int64_t> numbers; ///< by op: its number in the block
+  DenseMap<Operation *, Place> places;    ///< by forward op
+  mutable DenseMap<Value, bool>
+      leaving;                    ///< by forward value: whether it leaves its group; cloning does not change this
+  DenseSet<Value> usedInBackward; ///< the values that backward used before any clones
   DenseMap<Value, Value> clones;
   DenseMap<std::pair<Value, StringAttr>, Value> fences;
   DenseMap<StringAttr, Value> scopes;

@@ -1,9 +1,11 @@
-// Another number of ranks, by replacing attributes.
+// Changes the number of ranks by replacing attributes.
 //
-// Global types say nothing of a rank's piece, so a placement that has another size is all there is to do; but for
-// units: one must divide what it splits on the new number of ranks, too (an error), and one that has become idle
-// there, since the pieces are equal without it, is left out. Ends of pieces are of one number of ranks (an error).
-// Storages of variables are attributes, not types, and are set one by one.
+// Global types do not contain the pieces of ranks, so it is enough to give the
+// placement another size, except for units and ends. A unit must divide the
+// length that it splits on the new number of ranks, too (else it is an error),
+// and is left out if the pieces are equal without it there. Ends belong to one
+// number of ranks (another one is an error). Storages of variables are
+// attributes and no types, so they are set one by one.
 //
 //   before   #p = #sbp.placement<"cpu", [dp = 4]>       sbp.variable @w : tensor<10x4xf32, #B> storage #S0
 //   after    #p = #sbp.placement<"cpu", [dp = 1024]>    sbp.variable @w : tensor<10x4xf32, #B> storage #S0
@@ -53,7 +55,8 @@ struct ResizeAxis : splitcast::impl::ResizeAxisPassBase<ResizeAxis> {
     if (failed(verifyUnits(module, placement)))
       return signalPassFailure();
     auto to = sbp::PlacementAttr::fromAlgebra(&getContext(), placement);
-    // A unit that is idle on the new number of ranks is left out, as the verifier wants.
+    // Leave out units that make no difference on the new number of ranks, as
+    // the verifier requires.
     auto resized = [&](RankedTensorType type, sbp::NdAttr signature) {
       return sbp::NdAttr::get(to, sbp::withoutIdleUnits(sbp::shapeOf(type), signature.toAlgebra(), placement));
     };
@@ -76,7 +79,8 @@ struct ResizeAxis : splitcast::impl::ResizeAxisPassBase<ResizeAxis> {
     replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
   }
 
-  /// Buckets are padded to the size of the axis.
+  /// Verifies that there are no slots yet: buckets are padded to the size of
+  /// the axis.
   static LogicalResult verifyNoSlots(ModuleOp module) {
     sbp::SlotAttr slot;
     AttrTypeWalker walker;
@@ -99,7 +103,7 @@ struct ResizeAxis : splitcast::impl::ResizeAxisPassBase<ResizeAxis> {
     return failure(walk.wasInterrupted());
   }
 
-  /// A unit divides the lengths that the earlier axes leave, which may be others on another number of ranks.
+  /// Verifies that units, ends and coordinates fit the new size.
   static LogicalResult verifyUnits(ModuleOp module, const sbp::Placement &placement) {
     RankedTensorType misfit;
     auto check = [&](RankedTensorType type, sbp::NdAttr signature) {

@@ -1,5 +1,7 @@
-// Gradients of a loss that was multiplied are divided where updates get them, and the updates of a step in which one of
-// them is not finite are left out. What is counted lies as the gradients do, and nothing of them is moved for it.
+// Divides the gradients of a scaled loss where updates take them, and skips the
+// updates of a step in which a gradient is not finite. The elements that are
+// not finite are counted where the gradients lie, so that no gradient is moved
+// for it.
 //
 //   before   nn.update @w, %g scaled by %scale in %s {loss_scale = ...} ...
 //            nn.update @v, %h scaled by %scale in %t {loss_scale = ...} ...
@@ -25,11 +27,12 @@ namespace splitcast {
 
 namespace {
 
-constexpr double kLeastScale = 0x1p-126, kMostScale = 0x1p126; ///< whose inverses f32 holds
+constexpr double kLeastScale = 0x1p-126, kMostScale = 0x1p126; ///< the inverses of both are f32 numbers
 
 nn::Expr exprOf(OpBuilder &b, Location loc, Value value) { return {b, loc, value}; }
 
-/// Updates of one function that are scaled by one value, in their order: of one loss, or several.
+/// The updates of one function that are scaled by one value, in order. They may
+/// belong to several losses.
 class ScaledUpdates {
 public:
   ScaledUpdates(ArrayRef<nn::UpdateOp> updates, SymbolTable &symbols) : updates(updates), symbols(symbols) {}
@@ -38,13 +41,13 @@ public:
     nn::UpdateOp first = updates.front();
     for (nn::UpdateOp update : updates) {
       if (update.getLossScaleAttr() != first.getLossScaleAttr())
-        return update.emitOpError() << "of @" << update.getVariable() << " is scaled as that of @"
+        return update.emitOpError() << "of @" << update.getVariable() << " has the same scale as that of @"
                                     << first.getVariable()
                                     << ", but they have loss_scale = " << update.getLossScaleAttr() << " and "
-                                    << first.getLossScaleAttr() << "; say the same";
+                                    << first.getLossScaleAttr() << "; give both the same";
       if (update.getUnless())
         return update.emitOpError() << "of @" << update.getVariable()
-                                    << " is scaled, and left out by a number; steps are left out by their gradients";
+                                    << " is scaled and has an 'unless'; leave out the 'unless', which this pass adds";
     }
     return success();
   }
@@ -52,7 +55,7 @@ public:
   LogicalResult write() {
     const LossScale rule = nn::UpdateOp(updates.front()).getLossScaleAttr().model()->scale();
     OpBuilder b(nn::UpdateOp(updates.front()));
-    SmallVector<Value> counts; // of each loss
+    SmallVector<Value> counts; // by loss: the number of elements that are not finite
     for (ArrayRef<nn::UpdateOp> left = updates; !left.empty();) {
       const ArrayRef<nn::UpdateOp> together = left.take_front(numTogether(left));
       left = left.drop_front(together.size());
@@ -67,7 +70,8 @@ public:
   }
 
 private:
-  /// How many have gradients that are made before the first: those of a loss at least.
+  /// Returns how many of the updates have gradients that are made before the
+  /// first of them. These are at least those of one loss.
   static size_t numTogether(ArrayRef<nn::UpdateOp> left) {
     nn::UpdateOp first = left.front();
     const auto isBehind = [&](nn::UpdateOp update) {
@@ -77,7 +81,8 @@ private:
     return llvm::find_if(left, isBehind) - left.begin();
   }
 
-  /// Before the first of them; how many elements are not finite.
+  /// Divides the gradients, before the first update. Returns the number of
+  /// elements that are not finite.
   Value divide(ArrayRef<nn::UpdateOp> together, OpBuilder &b) {
     nn::UpdateOp first = together.front();
     const nn::Expr scale = exprOf(b, first.getLoc(), first.getScale());
@@ -108,7 +113,8 @@ private:
     return nonfinite;
   }
 
-  /// The scale of the next step, and for how many steps it has been this.
+  /// Assigns the scale of the next step, and the number of finite steps for
+  /// which the scale has not changed.
   LogicalResult changeScale(const LossScale &rule, const nn::Expr &nonfinite, OpBuilder &b) {
     nn::UpdateOp last = updates.back();
     auto variable = symbols.lookup<sbp::VariableOp>(kLossScaleName);
@@ -117,7 +123,7 @@ private:
     if (!isScalar || !steps)
       return last.emitOpError() << "changes its loss_scale in @" << kLossScaleName << " by the steps in @"
                                 << kFiniteStepsName
-                                << ", but they are no scalars of f32 and f64; rename them, or run 'nn-differentiate'";
+                                << ", but these are not scalars of f32 and f64; rename them, or run 'nn-differentiate'";
     const Location loc = last.getLoc();
     const nn::Expr scale = exprOf(b, loc, readUndecided(b, loc, variable));
     const nn::Expr now = exprOf(b, loc, readUndecided(b, loc, steps)) + 1.0;
@@ -147,7 +153,7 @@ struct ScaleLosses : splitcast::impl::ScaleLossesPassBase<ScaleLosses> {
   }
 
   static LogicalResult divide(func::FuncOp function, SymbolTable &symbols) {
-    llvm::MapVector<Value, SmallVector<nn::UpdateOp>> scaled; // by what
+    llvm::MapVector<Value, SmallVector<nn::UpdateOp>> scaled; // by the scale
     for (auto update : function.getOps<nn::UpdateOp>())
       if (update.getScale())
         scaled[update.getScale()].push_back(update);

@@ -17,6 +17,7 @@ sbp::ScopeOp splitcast::updateScopeOf(sbp::FenceOp fence) {
 
 namespace {
 
+/// Builds both versions of the problem of a function, op by op.
 class ProblemBuilder {
 public:
   ProblemBuilder(func::FuncOp function, sbp::PlacementAttr placement, SymbolTable &symbols)
@@ -79,7 +80,8 @@ private:
                                 "'nn-expand-optimizers'";
   }
 
-  /// Which results have the elements of a tensor before: as what forward made has that is made again for backward.
+  /// Notes which results have the same elements as an earlier tensor, such as
+  /// forward values that are recomputed for backward.
   void noteElements(Operation *op) {
     if (auto assign = dyn_cast<sbp::AssignOp>(op))
       firstRead.erase(assign.getVariable());
@@ -124,7 +126,7 @@ private:
       updated.insert(output);
       return;
     }
-    if (free.contains(input)) { // of its own, each fence has one
+    if (free.contains(input)) { // each fence of a free value has a tensor of its own
       addDemand(input, broadcast);
       addTensor(output, broadcast);
       return;
@@ -169,8 +171,9 @@ private:
     result.asStored.ops.push_back(std::move(node));
   }
 
-  /// In a function that is to be reproducible, a table that its user has split along the axis of exact sums is
-  /// gathered: else its ranks would look up the indices of others.
+  /// In a function that is to be reproducible, gathers a table that the user
+  /// split along the axis of exact sums. Otherwise its ranks would look up the
+  /// indices of other ranks.
   void keepPlacesWhole(Operation *op, sbp::LoopSpec &spec) {
     auto exactAxis = function->getAttrOfType<StringAttr>(sbp::kExactSumsName);
     auto lookup = dyn_cast<nn::EmbeddingOp>(op);
@@ -192,9 +195,12 @@ private:
     return llvm::count_if(sbp::tensorOperands(op), [](Value v) { return !sbp::shapeOf(v.getType()).empty(); }) == 1;
   }
 
-  /// A user has split the variable, along no axis whose ranks are to share its sums; and all that uses it multiplies
-  /// with it and adds up, as a layer does, or looks up rows, which are added up too. What is added to rows itself is
-  /// moved wherever that costs least. Or a user has placed it: what belongs to a stage of a pipeline stays there.
+  /// Whether the splits of the variable are kept. This holds if the user placed
+  /// the variable at a coordinate: what belongs to a stage of a pipeline stays
+  /// there. It also holds if the user split the variable, along no axis whose
+  /// ranks are to share exact sums, and every use multiplies and adds up with
+  /// it, as a layer does, or looks up rows, which are added up, too. A variable
+  /// that is itself added to rows is moved wherever that costs least.
   bool mayKeepSplits(sbp::ReadOp read, const sbp::NdSbp &signature) {
     auto exactAxis = function->getAttrOfType<StringAttr>(sbp::kExactSumsName);
     bool isSplit = false, isPlaced = false;
@@ -208,7 +214,8 @@ private:
            (isPlaced || (isSplit && isMultiplied(read.getResult())));
   }
 
-  /// Behind casts, transposes and fences, too.
+  /// Whether all uses of the value, also behind casts, transposes and fences,
+  /// add up products with it.
   static bool isMultiplied(Value value) {
     SmallVector<Value> open = {value};
     while (!open.empty())
@@ -230,7 +237,8 @@ private:
     return true;
   }
 
-  /// What a variable has that its user has split, and what is made of that alone (casts, transposes).
+  /// Marks a value as keeping its splits: the value of a variable that the user
+  /// split, or one that is made of that alone (by casts and transposes).
   void keepSplits(Value value) {
     kept.insert(value);
     for (sbp::Problem *problem : {&result.asWritten, &result.asStored})
@@ -268,14 +276,14 @@ private:
   SymbolTable &symbols;
   const sbp::NdSbp broadcast;
   SignatureProblem result;
-  DenseSet<Value> updated; ///< in an update's scope, and what is made of that element by element
-  DenseSet<Value> free;    ///< that may be: made from nothing, or of scalars
-  DenseSet<Value> kept;    ///< that keep their splits
-  /// The first tensor that was made so: of an op, its attributes, and the first tensors of the elements of its
-  /// operands.
+  DenseSet<Value> updated; ///< values in the scope of an update, and what elementwise ops make of them
+  DenseSet<Value> free;    ///< values that may be free: constants and ops on scalars
+  DenseSet<Value> kept;    ///< values that keep their splits
+  /// The first tensor that is made by an op with these attributes from operands
+  /// with these elements.
   std::map<std::vector<const void *>, int> firstMade;
-  llvm::StringMap<int> firstRead; ///< by variable, since it was assigned
-  std::vector<Value> madeBy;      ///< by tensor
+  llvm::StringMap<int> firstRead; ///< by variable: the first read since it was assigned
+  std::vector<Value> madeBy;      ///< by tensor: the value
 };
 
 } // namespace
@@ -287,7 +295,8 @@ FailureOr<SignatureProblem> splitcast::signatureProblemOf(func::FuncOp function,
 
 namespace {
 
-/// The first tensor and dimension that runs over the loop; false when none does.
+/// Finds the first tensor and dimension that runs over the loop. Returns false
+/// if there is none.
 bool findLoop(const std::vector<sbp::TensorFactors> &tensors, int factor, sbp::RowAxis &row) {
   for (const auto &[tensor, dims] : llvm::enumerate(tensors))
     for (const auto &[dim, factors] : llvm::enumerate(dims))
@@ -327,7 +336,7 @@ sbp::RowAxis rowOf(const sbp::LoopSpec &spec, const sbp::AxisReason &reason, Str
 
 sbp::RowAttr splitcast::reasonOfRow(const SignatureProblem &problem, const sbp::Phases &phases, int op,
                                     sbp::PlacementAttr placement) {
-  // A row that the second phase was given was chosen in the first.
+  // A row that the second phase had to keep was chosen in the first.
   const std::vector<sbp::AxisReason> &stored = phases.stored.assignment.ops[op].axes;
   const std::vector<sbp::AxisReason> &reasons = stored.empty() ? phases.logical.assignment.ops[op].axes : stored;
   SmallVector<sbp::RowAxis> rows;

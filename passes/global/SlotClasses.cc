@@ -1,5 +1,6 @@
-// One walk, in which a slot's class is found by how it was made: a read by how often its variable was assigned before,
-// a boxing by its step, any other op by its name, its attributes and the classes of its operands.
+// One walk finds the class of each slot by how the slot is made: for a read, by
+// how often its variable was assigned before; for a boxing, by its step; for
+// any other op, by its name, its attributes and the classes of its operands.
 #include "passes/global/SlotClasses.h"
 
 #include "dialects/nn/Nn.h"
@@ -11,7 +12,7 @@ namespace splitcast {
 
 namespace {
 
-/// Where the value of a variable is read, and nothing but its type was changed since.
+/// Whether the value is that of a variable, with nothing but its type changed.
 bool isStored(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (isa<sbp::ReadOp>(op))
@@ -23,7 +24,8 @@ bool isStored(Value value) {
   return false;
 }
 
-/// The step, the element type, and phase and group of the fence before it.
+/// Returns the text of a step: bucket, axis, element type, and phase and group
+/// of the fence before it.
 std::string stepText(sbp::BoxingOp op, const sbp::Slot &slot) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -31,7 +33,7 @@ std::string stepText(sbp::BoxingOp op, const sbp::Slot &slot) {
   return text + fenceText(op);
 }
 
-/// The slot that a boxing gathers, if it does.
+/// Returns the slot that a boxing gathers, if it gathers one.
 std::optional<sbp::Slot> gatheredSlot(sbp::BoxingOp op) {
   return isSlot(op.getInput()) && !isSlot(op.getOutput()) ? sbp::signatureOf(op.getInput()).getFlatSlot()
                                                           : std::nullopt;
@@ -84,7 +86,7 @@ std::string SlotClasses::keyOf(Operation *op) {
     auto scope = operand.getDefiningOp<sbp::ScopeOp>();
     if (isSlot(operand))
       os << 's' << classes.lookup(operand);
-    else if (scope && scope.getVariable()) // those of a bucket's members are one
+    else if (scope && scope.getVariable()) // the scopes of a bucket's members count as one
       os << nameOf(scope.getPhase().getValue());
     else
       os << operand.getAsOpaquePointer();

@@ -1,8 +1,10 @@
-// Boxings that involve a bucket, one step at a time, so that 'sbp-join-buckets' can join equal steps of several
-// members.
+// Splits boxings that involve a bucket into single steps, so that
+// 'sbp-join-buckets' can join equal steps of several members.
 //
-// The signatures are those between the steps that sbp::planBoxing chooses; each boxing is then planned by itself. A
-// step belongs to the bucket, and keeps its `bucket`, when no axis but for additions still changes the piece after it.
+// The signatures in between are those of the steps that sbp::planBoxing
+// chooses; each new boxing is then planned by itself. A step belongs to the
+// bucket, and keeps its `bucket`, if after it no axis changes the piece any
+// more, except by sums.
 //
 //   before   %0 = sbp.boxing %g : [P, P] -> [S(@l), B]                       on [dp = 2, tp = 2]
 //   after    %0 = sbp.boxing %g : [P, P] -> [P, B]                           all-reduce along tp
@@ -15,9 +17,11 @@ namespace splitcast {
 
 namespace {
 
-/// The signatures that a boxing passes through, its own last. While a tensor lies as a slot nothing else may change,
-/// since what lies there is no member's alone: a slot is left first and entered last. In between, axes of size 1, where
-/// all entries mean the same bytes, take those of the result.
+/// The signatures that a boxing passes through, its result's last. While a
+/// tensor is a slot, nothing else may change, since a bucket does not belong to
+/// one member alone: a slot is left first and entered last. In between, axes of
+/// size 1, where all entries mean the same bytes, take the entries of the
+/// result.
 class Route {
 public:
   Route(const sbp::Shape &shape, const sbp::NdSbp &from, const sbp::NdSbp &to, const sbp::Placement &placement)
@@ -36,7 +40,7 @@ public:
         set(axis, sbp::Sbp::broadcast());
     for (; next < steps.size(); ++next) {
       const sbp::NdSbp &before = steps[next].from;
-      next += steps[next].toLast >= 0; // no signature says where that step ends and the next begins
+      next += steps[next].toLast >= 0; // the signature between these two steps cannot be written
       set(before, steps[next].to);
     }
     for (size_t axis = 0; axis < to.size(); ++axis)
@@ -55,7 +59,7 @@ private:
     addState();
   }
 
-  /// All entries that change between two signatures.
+  /// Sets all entries that change between two signatures.
   void set(const sbp::NdSbp &from, const sbp::NdSbp &to) {
     const sbp::NdSbp before = last;
     for (size_t axis = 0; axis < to.size(); ++axis)
@@ -66,7 +70,7 @@ private:
   }
 
   void addState() {
-    states.push_back(sbp::withoutIdleUnits(shape, last, placement)); // a unit may be idle on the way
+    states.push_back(sbp::withoutIdleUnits(shape, last, placement)); // a unit may make no difference on the way
   }
 
   const sbp::Shape &shape;
@@ -74,7 +78,9 @@ private:
   sbp::NdSbp last;
 };
 
-/// A bucket has room for the piece that the other axes leave in the end: only steps that change no piece are its.
+/// Whether a step to `state` belongs to the bucket: the bucket has room only
+/// for the piece that the other axes leave in the end, so these may only have
+/// sums left.
 bool fitsSlot(const sbp::NdSbp &state, const sbp::NdSbp &to) {
   for (size_t axis = 0; axis < to.size(); ++axis)
     if (state[axis] != to[axis] && !(state[axis].isPartial() && to[axis].isBroadcast()))

@@ -1,8 +1,11 @@
-// Cross-entropy over classes that ranks divide, so that nobody has all logits of a row.
+// Computes a cross-entropy over classes that ranks divide, so that no rank has
+// all logits of a row.
 //
-// Where a product's weights are split along the classes by their user, each rank has the logits of its own classes. Of
-// these it needs to tell the others one number per row, the logarithm of its part of the sum; and of the label's logit,
-// who has it. With that logarithm, of all parts, each class's gradient needs no other.
+// If the user has split the weights of a product along the classes, each rank
+// has the logits of its own classes. Ranks then exchange one number per row,
+// the logarithm of their part of the sum, and the rank that has the logit of
+// the label sends it. With the logarithm over all parts, the gradient of a
+// class needs no other class.
 //
 //   before   %loss = nn.softmax_cross_entropy %logits, %labels      [rows, classes], classes divided among 4 ranks
 //            %g = nn.softmax_cross_entropy_grad %h, %logits, %labels
@@ -12,7 +15,7 @@
 //            %loss = %all - %own
 //            %g = nn.softmax_cross_entropy_grad %h, %logits, %labels, %all
 //
-// That the classes stay divided is what 'sbp-propagate' then finds cheapest.
+// 'sbp-propagate' then finds that it is cheapest to keep the classes divided.
 #include "passes/global/Passes.h"
 
 #include "dialects/nn/Nn.h"
@@ -31,8 +34,8 @@ namespace {
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Among how many ranks what is read divides its dimension `dim`, as its user has said; 1 where nobody has, or by
-/// units.
+/// Returns the number of ranks among which the user has divided dimension `dim`
+/// of the variable that is read; 1 if it is not divided, or divided by units.
 int64_t partsOfWeight(Value weight, int64_t dim, const SymbolTable &symbols) {
   while (Operation *op = weight.getDefiningOp()) {
     if (auto read = dyn_cast<sbp::ReadOp>(op)) {
@@ -54,7 +57,8 @@ int64_t partsOfWeight(Value weight, int64_t dim, const SymbolTable &symbols) {
   return 1;
 }
 
-/// What the classes of `logits` are those of: the same, behind what is done to each element.
+/// Returns the tensors from which `logits` is computed element by element, so
+/// that they have the same classes.
 SmallVector<Value> sourcesOf(Value logits) {
   Operation *op = logits.getDefiningOp();
   if (auto reshape = dyn_cast_or_null<nn::ReshapeOp>(op)) {
@@ -72,7 +76,8 @@ SmallVector<Value> sourcesOf(Value logits) {
   return sources;
 }
 
-/// Among how many ranks the last dimension is divided of a product that the logits are made of.
+/// Returns the number of ranks among which the classes are divided, by the
+/// weights of a product from which the logits are computed.
 int64_t partsOfClasses(Value logits, const SymbolTable &symbols) {
   llvm::SetVector<Value> open;
   open.insert(logits);
@@ -90,6 +95,7 @@ int64_t partsOfClasses(Value logits, const SymbolTable &symbols) {
   return 1;
 }
 
+/// Rewrites the losses and gradients of one function.
 class ClassSplitter {
 public:
   explicit ClassSplitter(const SymbolTable &symbols) : symbols(symbols) {}
@@ -130,13 +136,14 @@ private:
     if (classes % ranks == 0)
       return true;
     if (isNew)
-      op->emitWarning() << "has " << classes << " classes, whose weights " << ranks
-                        << " ranks divide unevenly; logits are gathered for it. Pad the classes to "
-                        << (classes + ranks - 1) / ranks * ranks << ", and they stay divided";
+      op->emitWarning() << "has " << classes << " classes, which " << ranks
+                        << " ranks do not divide evenly, so its logits are gathered; pad the classes to "
+                        << (classes + ranks - 1) / ranks * ranks << " to keep them divided";
     return false;
   }
 
-  /// One number per row; of logits for whose loss it has been made, that.
+  /// Returns the logarithm of the sum of exponentials of each row. The loss and
+  /// the gradient of the same logits share it.
   Value logSumOf(Value logits, OpBuilder &b, Location loc) {
     Value &sum = sums[logits];
     if (!sum) {
@@ -146,7 +153,9 @@ private:
     return sum;
   }
 
-  /// A cast stays next to what it is made for: the reshape moves nothing, and is of what lies there.
+  /// Reshapes the logits so that each part has a dimension of its own. A cast
+  /// is made again after the reshape, so that it stays next to its use; the
+  /// reshape moves no elements.
   static Value inParts(Value logits, int64_t parts, OpBuilder &b, Location loc) {
     if (auto cast = logits.getDefiningOp<nn::CastOp>())
       return b.create<nn::CastOp>(loc, inParts(cast.getInput(), parts, b, loc), typeOf(logits).getElementType());
@@ -157,7 +166,7 @@ private:
   }
 
   const SymbolTable &symbols;
-  llvm::MapVector<Value, int64_t> parts; ///< by logits
+  llvm::MapVector<Value, int64_t> parts; ///< by logits: the number of parts
   DenseMap<Value, Value> sums;
 };
 

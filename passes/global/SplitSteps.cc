@@ -1,11 +1,16 @@
-// A step in micro-batches: functions of a part of its inputs, and a schedule that runs them one after the other.
+// Splits a step into micro-batches: functions that compute a part of its
+// inputs, and a schedule that runs them one after the other.
 //
-//   1. MicroBatchRows.h says what of a function is a micro-batch's (S), an addend of each (P), or the same for all (B).
-//   2. Where a sum over micro-batches is wanted, a loop over all of them ends, and what needs it comes behind. Each sum
-//      has a variable: the first run of the loop assigns its addend, the next ones add theirs.
-//   3. A loop becomes functions for its first run and the next ones, with what these need and nothing else: what an
-//      earlier loop made of a micro-batch is made again. Of the last loop the last run is a function of its own. It has
-//      all that comes behind: updates, assignments, results. So reductions and updates overlap with its backward.
+//   1. MicroBatchRows.h says which values of a function are parts of a micro-batch
+//      (S), addends of each (P), or the same for all (B).
+//   2. Where a sum over micro-batches is needed, a loop over all of them ends, and
+//      the ops that need the sum come after it. Each sum has a variable: the first
+//      run of the loop assigns its addend, and the next runs add theirs.
+//   3. A loop becomes a function for its first run and one for the next runs, with
+//      only the ops that these need; values that an earlier loop computed of a
+//      micro-batch are recomputed. The last run of the last loop has a function of
+//      its own, with everything that comes after: updates, assignments, results. So
+//      reductions and updates overlap with its backward.
 //
 //   before   func.func @train(%x: tensor<12x4xf32, #S0>) { %g = <backward of %x>  %gf = sbp.fence %g in %update ... }
 //   after    sbp.variable @w.accumulated ... state_of @w role "accumulated" carried
@@ -14,10 +19,13 @@
 //            func.func @train.last ... { %g = ...  %gf = (fence @w.accumulated) + (fence %g) ... }
 //            sbp.schedule @train of 3 { sbp.run @train.first from 0 to 1 takes [0] cut [0] ... }
 //
-// An accumulator is state of its variable. So it lies as the gradient does where the variable is updated, whatever the
-// stage, and in one range with the others of its bucket: each micro-batch reduces its gradients into it. Other sums lie
-// as they are made, P where ranks have addends, and are reduced by the last run, which reads them. (What a later loop
-// reads is B.) In the order `per-step` gradients are such sums: each rank adds up its own, whole.
+// An accumulator is a state of its variable. So it lies as the gradient does
+// where the variable is updated, whatever the stage, and in one range with the
+// other accumulators of its bucket; each micro-batch reduces its gradients into
+// it. Other sums lie as they are made, P where ranks have addends, and the last
+// run, which reads them, reduces them. (A sum that a later loop reads is B.) In
+// the order `per-step`, gradients are such sums: each rank adds up its own,
+// whole.
 //
 //   per-step  sbp.variable @w.accumulated ... carried as_made
 //             @train.last   { %g = ...  %t = @w.accumulated + %g  %gf = sbp.fence %t in %update ... }
@@ -41,34 +49,38 @@ namespace splitcast {
 
 namespace {
 
-/// A value that is summed over micro-batches: for an update, or for any other use.
+/// A value that is summed over micro-batches, for an update or for any other
+/// use.
 struct Sum {
   Value addend;
-  sbp::FenceOp fence; ///< of the update, behind which it is summed; null: it is so where it is made
-  int64_t level = 0;  ///< of the loop that it ends
+  sbp::FenceOp fence; ///< the fence of the update after which it is summed; null: it is summed where it is made
+  int64_t level = 0;  ///< the loop that it ends
   sbp::VariableOp accumulator;
 };
 
-/// In how many micro-batches a function is computed, and how their gradients are added up.
+/// How a function is computed in micro-batches.
 struct Steps {
   int64_t count = 1;
   sbp::AccumulateOrder order = sbp::AccumulateOrder::PerMicroBatch;
-  int64_t axis = 0; ///< whose splits of the inputs are cut
+  int64_t axis = 0; ///< the axis whose splits of the inputs are cut
 };
 
-/// The accumulators of a module's gradients: states of their variables, which steps share that update the same.
+/// The accumulators of the gradients of a module: states of their variables.
+/// Steps that update a variable in the same way share them.
 class Accumulators {
 public:
   Accumulators(ModuleOp module, SymbolTable &symbols) : symbols(symbols) {
     auto isTaken = [&](sbp::VariableOp variable) {
       return variable.getRole() && variable.getRole()->starts_with(role);
     };
-    while (llvm::any_of(module.getOps<sbp::VariableOp>(), isTaken)) // by a user's state, which is none of these
+    while (llvm::any_of(module.getOps<sbp::VariableOp>(), isTaken)) // a state that the user declared has this role
       role += "_";
   }
 
-  /// Several sums for a variable in one step have an accumulator each. So have steps that add up elements of different
-  /// types: exact parts are f64, whatever the variable is.
+  /// Returns an accumulator of the variable. Several sums for a variable in one
+  /// step have an accumulator each. So do steps that add up elements of
+  /// different types: exact parts are f64, whatever the type of the variable
+  /// is.
   sbp::VariableOp of(sbp::VariableOp variable, int64_t number, Type element) {
     SmallVector<sbp::VariableOp> &known = all[{variable, number}];
     for (sbp::VariableOp accumulator : known)
@@ -84,7 +96,8 @@ public:
     return known.back();
   }
 
-  /// Carried, beside a variable or function. One of that name gets another.
+  /// Creates a carried variable beside a variable or function. If the name is
+  /// taken, it gets another one.
   sbp::VariableOp create(Operation *beside, const std::string &name, Type type, StringRef group) {
     OpBuilder b(beside->getContext());
     isa<sbp::VariableOp>(beside) ? b.setInsertionPointAfter(beside) : b.setInsertionPoint(beside);
@@ -107,7 +120,7 @@ private:
 
   SymbolTable &symbols;
   std::string role = "accumulated";
-  std::map<std::pair<Operation *, int64_t>, SmallVector<sbp::VariableOp>> all; ///< by variable and number
+  std::map<std::pair<Operation *, int64_t>, SmallVector<sbp::VariableOp>> all; ///< by variable and number of the sum
 };
 
 /// The sums of a function, with their accumulators.
@@ -123,7 +136,8 @@ public:
     markAsMade();
   }
 
-  /// Up to the last sum, or the last result that is a part for each micro-batch.
+  /// Returns the number of loops: the last one ends with the last sum, or makes
+  /// the last result that is a part for each micro-batch.
   int64_t numLoops() const { return loops; }
   const Sum &of(OpOperand &use) const { return all[numbers.lookup(keyOf(use))]; }
   ArrayRef<Sum> sums() const { return all; }
@@ -131,13 +145,14 @@ public:
 private:
   using Key = std::pair<Value, Operation *>;
 
-  /// The update that takes a use; null: none does.
+  /// Returns the fence of the update that takes a use, or null.
   static sbp::FenceOp updateOf(OpOperand &use) {
     auto fence = dyn_cast<sbp::FenceOp>(use.getOwner());
     return fence && updateScopeOf(fence) ? fence : sbp::FenceOp();
   }
 
-  /// Once per step, addends are added up before any update has them: once for all.
+  /// Returns the key of a sum. Once per step, addends are added up before any
+  /// update takes them, so that updates share the sum.
   Key keyOf(OpOperand &use) const {
     const bool isFenced = steps.order == sbp::AccumulateOrder::PerMicroBatch && updateOf(use);
     return {use.get(), isFenced ? use.getOwner() : nullptr};
@@ -162,8 +177,9 @@ private:
     all.push_back(sum);
   }
 
-  /// A gradient's is state of its variable. What else an update takes has a variable of its own, as other sums have,
-  /// and gradients that ranks add up once.
+  /// Creates the accumulator of a sum. That of a gradient is a state of its
+  /// variable. A sum of another shape, one for no update, and a gradient that
+  /// ranks sum once per step have variables of their own.
   sbp::VariableOp accumulatorOf(const Sum &sum, sbp::FenceOp update) {
     const Type type = nn::undecided(sum.addend.getType());
     sbp::VariableOp variable = update ? accumulators.variableOf(update) : sbp::VariableOp();
@@ -174,15 +190,16 @@ private:
     Operation *beside = variable ? variable.getOperation() : function.getOperation();
     const std::string name = variable ? (variable.getSymName() + ".accumulated").str()
                                       : (function.getSymName() + ".sum").str() + std::to_string(all.size());
-    // What a user gave a signature keeps it.
+    // A signature that the user gave is kept.
     sbp::VariableOp made = accumulators.create(beside, name, sum.addend.getType(),
                                                variable ? variable.getGroupOrPrefix() : function.getSymName());
     made.setFrozen(true);
     return made;
   }
 
-  /// Sums that are read by one run, behind the last micro-batch, are reduced there. What a later loop reads, each of
-  /// its runs would reduce.
+  /// Marks the sums that one run after the last micro-batch reads: they are
+  /// reduced there, so they are carried as they are made. A sum that a later
+  /// loop reads would be reduced by each of its runs.
   void markAsMade() {
     for (Sum &sum : all)
       if (!sum.accumulator.getStateOf() && !sum.accumulator.getLogical() && sum.level + 1 == loops)
@@ -196,10 +213,11 @@ private:
   SmallVector<Sum> all;
   int64_t loops = 0;
   DenseMap<Key, size_t> numbers;
-  DenseMap<Operation *, int64_t> updates; ///< of a variable, so far
+  DenseMap<Operation *, int64_t> updates; ///< by variable: its sums so far
 };
 
-/// The type of what is `entry` along micro-batches, for one of them.
+/// Returns the type that a value with this entry along micro-batches has for
+/// one of them.
 RankedTensorType partOf(Type type, const sbp::Sbp &entry, int64_t microBatches) {
   auto whole = cast<RankedTensorType>(type);
   if (!entry.isSplit())
@@ -215,10 +233,10 @@ RankedTensorType partOf(Type type, const sbp::Sbp &entry, int64_t microBatches) 
   return sbp::withSignature(part, sbp::NdAttr::get(signature.getPlacement(), fitted));
 }
 
-/// Which runs of a loop a function is for.
+/// The runs of a loop for which a function is built.
 enum class Part { First, Next, Last };
 
-/// Builds the function of a part of a loop.
+/// Builds the function for a part of the runs of a loop.
 class PartBuilder {
 public:
   PartBuilder(func::FuncOp step, const MicroBatchRows &rows, const Sums &sums, const Steps &steps, int64_t level,
@@ -235,7 +253,7 @@ public:
     if (part != Part::Last && failed(verifyReads()))
       return failure();
     SmallVector<Type> inputs;
-    for (BlockArgument argument : step.getArguments()) // the last run has those that nobody needs, too
+    for (BlockArgument argument : step.getArguments()) // the last run also takes arguments that nothing needs
       if (needed.contains(argument) || (isLastLoop && part == Part::Last)) {
         taken.push_back(argument.getArgNumber());
         inputs.push_back(typeOf(argument));
@@ -258,7 +276,7 @@ public:
     return made;
   }
 
-  /// The run of what was built.
+  /// Adds the run of the function that was built.
   void addRun(OpBuilder &at, int64_t begin, int64_t end) {
     auto dims = [](ArrayRef<int64_t> numbers, auto entryOf) {
       return llvm::map_to_vector(numbers, [&](int64_t number) {
@@ -273,14 +291,15 @@ public:
   }
 
 private:
-  using Free = std::pair<Value, int64_t>; ///< what is made from nothing, as a part along a dimension, or whole (-1)
+  using Free = std::pair<Value, int64_t>; ///< a value that depends on no input, and the dimension along which it is a
+                                          ///< part; -1: whole
 
   RankedTensorType typeOf(Value value) const {
     return partOf(value.getType(), rows.made(value).value_or(sbp::Sbp::broadcast()), microBatches);
   }
 
   //===--------------------------------------------------------------------===//
-  // What is needed, from the end to the beginning
+  // Needed values, from the end to the beginning
   //===--------------------------------------------------------------------===//
 
   void mark() {
@@ -298,7 +317,8 @@ private:
     }
   }
 
-  /// A result that is a part for each micro-batch is given by all runs of the last loop, any other by its last.
+  /// Marks results as needed. All runs of the last loop give a result that is a
+  /// part for each micro-batch; only the last run gives any other result.
   void markResults(func::ReturnOp end) {
     for (OpOperand &use : end->getOpOperands()) {
       const std::optional<sbp::Sbp> entry = rows.made(use.get());
@@ -338,7 +358,8 @@ private:
     }
   }
 
-  /// Whether this run has the last addend of the sum; another sum is that of an earlier loop.
+  /// Whether this loop adds up the sum; an earlier loop has added up any other
+  /// sum.
   bool isTotal(OpOperand &use) const { return sums.of(use).level == level; }
 
   static int64_t operandDim(Operation *op, Value operand, int64_t dim) {
@@ -348,7 +369,8 @@ private:
     return sbp::operandOfElementwise(cast<sbp::ShardingOpInterface>(op).getLoopSpec(), index, sbp::Sbp::split(dim)).dim;
   }
 
-  /// What is assigned is so in the last run, behind all that the others read.
+  /// Verifies that no micro-batch reads a variable after its assignment:
+  /// assignments run in the last run, after everything that the others read.
   LogicalResult verifyReads() {
     llvm::StringMap<Operation *> assigned;
     for (Operation &op : step.getBody().front()) {
@@ -358,9 +380,9 @@ private:
       if (!read || !assigned.contains(read.getVariable()) || !needed.contains(read.getResult()))
         continue;
       InFlightDiagnostic diag = read.emitOpError()
-                                << "@" << read.getVariable()
-                                << ", as it was assigned, for each micro-batch, but it is assigned behind the last; "
-                                   "read it before, or compute the step in one";
+                                << "reads @" << read.getVariable()
+                                << " after its assignment, for each micro-batch, but the last micro-batch assigns it; "
+                                   "read it before, or compute the step in one micro-batch";
       diag.attachNote(assigned[read.getVariable()]->getLoc()) << "assigned here";
       return diag;
     }
@@ -391,7 +413,8 @@ private:
         totals[result] = accumulate(*sum, values.lookup(result), {});
   }
 
-  /// Its input alone, where nothing else here needs what it is to be beside.
+  /// Emits a colocate op, or only its input if `beside` is not needed in this
+  /// function.
   void emitColocate(sbp::ColocateOp op) {
     Value output = op.getOutput();
     if (needed.contains(output)) {
@@ -426,13 +449,14 @@ private:
       place(copy, placed.getPlaced(), rows.made(placed.getPlaced()).value_or(sbp::Sbp::broadcast()));
   }
 
-  /// Whether something here is computed of a part of the batch, and differs with where in the batch that is.
+  /// Whether the function needs the number of its micro-batch: an op computes a
+  /// part of the batch, and depends on where in the batch that part is.
   bool isNumbered() const {
     return llvm::any_of(func::FuncOp(step).getBody().front(), [&](Operation &op) {
       auto placed = dyn_cast<nn::PlacedOpInterface>(op);
       if (!placed)
         return false;
-      if (!placed.canBePart()) // nor is it
+      if (!placed.canBePart()) // such an op is never a part
         return false;
       const std::optional<sbp::Sbp> entry = rows.made(op.getResult(0));
       if (entry)
@@ -480,7 +504,8 @@ private:
     return b.create<sbp::ReadOp>(step.getLoc(), type, variable.getSymName());
   }
 
-  /// What the sum is with this run's addend; the next run reads it. `scope`: of the update, or null.
+  /// Adds the addend of this run to the sum, and assigns the result for the
+  /// next run. `scope` is that of the update, or null.
   Value accumulate(const Sum &sum, Value addend, Value scope) {
     sbp::VariableOp variable = sum.accumulator;
     Location loc = sum.addend.getLoc();
@@ -488,7 +513,7 @@ private:
     Value total = fenced(addend);
     if (part != Part::First)
       total = b.create<nn::AddOp>(loc, fenced(read(sum)), total);
-    total.setType(sum.addend.getType()); // with the signature that a user gave it
+    total.setType(sum.addend.getType()); // keeps the signature that a user gave
     if (part != Part::Last)
       b.create<sbp::AssignOp>(loc, FlatSymbolRefAttr::get(variable.getSymNameAttr()), total);
     return total;
@@ -526,12 +551,12 @@ private:
   const Part part;
   const bool isLastLoop;
   OpBuilder b;
-  DenseSet<Value> needed; ///< scopes too
+  DenseSet<Value> needed; ///< tensors and scopes
   DenseMap<Value, llvm::SmallSetVector<int64_t, 2>>
-      freeWanted;                     ///< of what is made from nothing: along which dimensions
-  DenseMap<Value, const Sum *> ended; ///< sums of no update that this loop ends, by addend
+      freeWanted;                     ///< by value that depends on no input: the dimensions along which it is a part
+  DenseMap<Value, const Sum *> ended; ///< by addend: the sums for no update that this loop ends
   DenseMap<Value, Value> values, totals;
-  SmallVector<int64_t> taken, given; ///< numbers of the step's arguments and results
+  SmallVector<int64_t> taken, given; ///< numbers of the arguments and results of the step
   DenseMap<Free, Value> freeValues;
 };
 
@@ -544,18 +569,19 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
       return signalPassFailure();
     if (microBatches < 1 || microBatches > sbp::kMostMicroBatches) {
       module.emitError() << "'sbp-split-steps' got micro-batches=" << microBatches.getValue()
-                         << "; there is at least one, and at most " << sbp::kMostMicroBatches;
+                         << "; there must be at least one, and at most " << sbp::kMostMicroBatches;
       return signalPassFailure();
     }
     if (!sbp::parseAccumulateOrder(order.getValue())) {
-      module.emitError() << "'sbp-split-steps' got order=" << order.getValue() << "; it is per-micro-batch or per-step";
+      module.emitError() << "'sbp-split-steps' got order=" << order.getValue()
+                         << "; it must be per-micro-batch or per-step";
       return signalPassFailure();
     }
     sbp::PlacementAttr placement = sbp::placementOf(module);
     const int64_t axisIndex = !placement || axis.empty() ? 0 : placement.toAlgebra().axisIndex(axis);
     SymbolTable symbols(module);
     Accumulators accumulators(module, symbols);
-    llvm::StringSet<> scheduled; // by a user, who has said how they run
+    llvm::StringSet<> scheduled; // functions that a schedule of the user runs
     for (auto schedule : module.getOps<sbp::ScheduleOp>())
       for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
         scheduled.insert(run.getFunction());
@@ -567,8 +593,8 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
         if (steps->count == 1)
           continue;
         function.emitOpError() << "@" << function.getSymName() << " is to be computed in " << steps->count
-                               << " micro-batches, but a schedule says already how it runs; leave the schedule out, or "
-                                  "say of the function that it is computed in one ("
+                               << " micro-batches, but a schedule already says how it runs; leave the schedule out, or "
+                                  "compute the function in one ("
                                << sbp::kMicroBatchesName << " = 1)";
         return signalPassFailure();
       }
@@ -576,10 +602,10 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
         continue;
       if (steps->count < 1 || steps->count > sbp::kMostMicroBatches || axisIndex < 0) {
         function.emitOpError() << "@" << function.getSymName() << " is to be computed in " << steps->count
-                               << " micro-batches of what is split along "
+                               << " micro-batches, cut along "
                                << (axis.empty() ? "the first axis" : "axis '" + axis.getValue() + "'")
-                               << "; there is at least one, and at most " << sbp::kMostMicroBatches
-                               << ", and the axis is one of the placement";
+                               << "; there must be at least one, and at most " << sbp::kMostMicroBatches
+                               << ", and the axis must be one of the placement";
         return signalPassFailure();
       }
       if (failed(split(function, *steps, symbols, accumulators)))
@@ -587,24 +613,25 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
     }
   }
 
-  /// What the function says, or for one that updates by a gradient, the options.
+  /// Returns how the function is computed: as its attributes say, or, if it
+  /// updates by a gradient, as the options do.
   FailureOr<Steps> stepsOf(func::FuncOp function, int64_t axisIndex) {
     Attribute saidCount = function->removeAttr(sbp::kMicroBatchesName),
               saidOrder = function->removeAttr(sbp::kAccumulateOrderName);
     const bool isStep = updatesByGradient(function);
     auto count = dyn_cast_or_null<IntegerAttr>(saidCount);
     if (saidCount && (!count || !count.getType().isSignlessInteger(64) || !isStep))
-      return function.emitOpError() << "@" << function.getSymName() << " has " << sbp::kMicroBatchesName << " = "
-                                    << saidCount
-                                    << ", which must be a number (an i64), of a function that updates by a gradient";
+      return function.emitOpError()
+             << "@" << function.getSymName() << " has " << sbp::kMicroBatchesName << " = " << saidCount
+             << "; it must be an i64, and only a function that updates by a gradient may have it";
     auto text = dyn_cast_or_null<StringAttr>(saidOrder);
     const std::optional<sbp::AccumulateOrder> order =
         sbp::parseAccumulateOrder(text ? text.getValue().str() : this->order.getValue());
     if (!order || (saidOrder && (!text || !isStep)))
       return function.emitOpError()
              << "@" << function.getSymName() << " has " << sbp::kAccumulateOrderName << " = " << saidOrder
-             << ", which must be \"per-micro-batch\" or \"per-step\", of a function that updates "
-                "by a gradient";
+             << "; it must be \"per-micro-batch\" or \"per-step\", and only a function that updates by "
+                "a gradient may have it";
     return Steps{count ? count.getInt() : isStep ? microBatches.getValue() : 1, *order, axisIndex};
   }
 
@@ -626,7 +653,7 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
     if (failed(rows))
       return failure();
     const Sums sums(function, *rows, steps, accumulators);
-    if (sums.numLoops() == 0) // nothing of it depends on the batch, if there is one
+    if (sums.numLoops() == 0) // nothing depends on the batch, if there is one
       return hasBatch(function, *rows) ? success() : emitNoBatch(function, steps);
     OpBuilder b(function);
     b.setInsertionPointAfter(function);
@@ -653,7 +680,7 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
         return failure();
     }
     symbols.remove(function);
-    symbols.insert(schedule); // of its name, which no part of another step may take
+    symbols.insert(schedule); // it has the name of the step, so no part of another step may take it
     function.erase();
     return success();
   }

@@ -1,4 +1,5 @@
-// What runs of a schedule pass on to later ones, and to the next step.
+// Verifies carried variables and kept runs: what the runs of a schedule pass on
+// to later runs, and to the next step.
 #include "passes/global/Passes.h"
 #include "passes/global/VariableStorages.h"
 
@@ -10,6 +11,8 @@ using namespace splitcast;
 
 namespace {
 
+/// Verifies that only runs of schedules read carried variables, after the first
+/// run that assigns them.
 class CarriedVerifier {
 public:
   explicit CarriedVerifier(ModuleOp module) : module(module), symbols(module) {
@@ -46,10 +49,11 @@ public:
 private:
   static std::string keyOf(StringRef bucket, StringRef role) { return (bucket + " " + role).str(); }
 
-  /// Stands for each that lies in a range.
+  /// Returns a key that stands for all variables in a range.
   static std::string allOf(const std::string &range) { return range + " all"; }
 
-  /// The variable, or the states of a bucket's members, that the op reads or assigns; empty: none.
+  /// Returns the variable that the op reads or assigns, or the members of a
+  /// bucket, or their states of one role; empty if there is none.
   static std::string keyOf(Operation *op) {
     if (auto read = dyn_cast<sbp::ReadOp>(op))
       return read.getVariable().str();
@@ -85,13 +89,14 @@ private:
                               << "reads @" << key << ", which is carried from run to run of a schedule, ";
     if (schedule)
       return diag << "before @" << schedule.getSymName() << " has assigned it; assign it in an earlier run";
-    return diag << "in a function that is no run of one; read it in one";
+    return diag << "in a function that no schedule runs; read it only in runs of a schedule";
   }
 
   ModuleOp module;
   SymbolTable symbols;
-  /// Variables by name, and ranges by bucket and role, with the range that they are in. Of a range some members may be
-  /// assigned, and others be of other steps: who reads it uses the former.
+  /// Carried variables by name, and ranges by bucket and role, with the range
+  /// in which they are. Some members of a range may be assigned while others
+  /// belong to other steps; a reader of the range then uses the former.
   llvm::StringMap<std::string> carried;
 };
 
@@ -103,7 +108,9 @@ private:
 
 namespace {
 
-/// What a function reads and assigns: variables, a bucket's members as the range that they are in.
+/// Verifies that kept runs assign only carried variables, and that no other run
+/// of the schedule assigns what they read or assign. Members of a bucket count
+/// as their range.
 class KeptVerifier {
 public:
   explicit KeptVerifier(ModuleOp module) : module(module), symbols(module) {}

@@ -1,4 +1,4 @@
-// The end of the global level.
+// Verifies the end of the global level.
 #include "passes/global/JoinPlan.h"
 #include "passes/global/Passes.h"
 
@@ -39,7 +39,8 @@ private:
     return signature.verifyEncoding(tensor.getShape(), tensor.getElementType(), [&] { return op->emitOpError(); });
   }
 
-  /// Types that no value has: of functions, whose arguments may be unused, and of variables.
+  /// Verifies declared types, which no value need have: those of functions,
+  /// whose arguments may be unused, and of variables.
   LogicalResult verifyDeclaredTypes(Operation *op) {
     if (auto variable = dyn_cast<sbp::VariableOp>(op))
       return verifyType(op, variable.getType());
@@ -82,7 +83,8 @@ private:
     return success();
   }
 
-  /// The first variable of each range at rest, by bucket and role: verifyVariables says that others lie as it does.
+  /// Finds the first variable of each stored range, by bucket and role.
+  /// verifyVariables makes sure that the others lie as it does.
   void findRanges() {
     auto parameter = StringAttr::get(module.getContext(), sbp::kParameterRole);
     for (auto variable : module.getOps<sbp::VariableOp>())
@@ -92,7 +94,7 @@ private:
       }
   }
 
-  /// C2 of a range: it has the type in which it lies at rest.
+  /// Verifies C2 of a range: it has the type in which it is stored.
   template <typename OpTy> LogicalResult verifyRange(OpTy op, Value range, SymbolTable &symbols) {
     auto bucket = symbols.lookup<sbp::BucketOp>(op.getBucket());
     auto role = StringAttr::get(op.getContext(), op.getRole());
@@ -111,11 +113,11 @@ private:
     if (!type)
       return error << " is stored as " << sbp::toString(stored.toAlgebra())
                    << ", which no range holds; read or assign the variable itself";
-    return error << " is stored so that it has " << type << "; box to that, or run 'sbp-insert-boxing' and "
+    return error << " is stored so that the range has type " << type << "; box to that, or run 'sbp-insert-boxing' and "
                  << "'sbp-join-buckets'";
   }
 
-  /// What a rank's program can say.
+  /// Verifies C8: slots are only where a rank's program can express them.
   LogicalResult verifySlots(Operation *op) {
     if (isa<sbp::BucketMemberOp, sbp::BucketPackOp, sbp::AssignOp, sbp::ShardingOpInterface>(op))
       return success();
@@ -123,8 +125,8 @@ private:
          llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector_of<Value>(op->getResults())))
       if (isSlot(value))
         return op->emitOpError() << "has a slot of bucket '" << sbp::signatureOf(value).getFlatSlot()->bucket
-                                 << "', which only sbp.bucket_member gives, and sbp.bucket_pack, sbp.assign and ops "
-                                    "that compute take; run "
+                                 << "', which only sbp.bucket_member may return and only sbp.bucket_pack, sbp.assign "
+                                    "and ops that compute may take; run "
                                     "'sbp-join-buckets'";
     return success();
   }
@@ -138,7 +140,7 @@ private:
     if (isa<func::ReturnOp>(op))
       for (Value value : op->getOperands())
         if (isa<RankedTensorType>(value.getType()) && sbp::signatureOf(value).hasPartial())
-          return op->emitOpError() << "lets a P out; box it to B or S";
+          return op->emitOpError() << "returns a value that is P; box it to B or S";
     return success();
   }
 

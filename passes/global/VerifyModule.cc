@@ -1,4 +1,5 @@
-// What all passes of the global level rely on, whether or not signatures are decided yet.
+// Verifies what all passes of the global level rely on, whether or not
+// signatures are decided yet.
 #include "dialects/sbp/EntryNames.h"
 #include "passes/global/Passes.h"
 
@@ -21,11 +22,11 @@ public:
 private:
   LogicalResult verify(Operation *op) {
     if (auto variable = dyn_cast<sbp::VariableOp>(op))
-      return verifyPlacement(op, variable.getType()); // that of its storage and update is the same
+      return verifyPlacement(op, variable.getType()); // its storage and update have the same placement
     if (auto function = dyn_cast<func::FuncOp>(op))
       return verifyFunction(function);
-    if (isa<ModuleOp>(op) && op != module) // no pass would look there
-      return op->emitOpError() << "stands within a module; write what it holds into the outer one";
+    if (isa<ModuleOp>(op) && op != module) // no pass would look into it
+      return op->emitOpError() << "is within another module; move its contents into the outer one";
     for (Type type : op->getResultTypes())
       if (failed(verifyPlacement(op, type)))
         return failure();
@@ -53,7 +54,9 @@ private:
     return success();
   }
 
-  /// Passes index a signature by the axes of the module's placement, and drop any other encoding.
+  /// Verifies that a signature is on the placement of the module, since passes
+  /// index it by the axes of that placement, and that there is no other
+  /// encoding, since passes drop it.
   LogicalResult verifyPlacement(Operation *op, Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (Attribute encoding = tensor ? tensor.getEncoding() : Attribute(); encoding && !isa<sbp::NdAttr>(encoding))
@@ -69,7 +72,8 @@ private:
                 "attribute sbp.placement";
     return op->emitOpError()
            << "has a tensor on another placement than the module's: " << signature.getPlacement() << " and not "
-           << placement << "; a module has one placement; what some of its ranks have is At(K) along one of its axes";
+           << placement
+           << "; a module has one placement: what only some of its ranks have is At(K) along one of its axes";
   }
 
   sbp::PlacementAttr placement;

@@ -1,4 +1,5 @@
-// What variables owe each other: states of one variable, and members of one bucket; and names that are the plan's.
+// Verifies what variables require of each other: states of one variable,
+// members of one bucket, and names that the plan needs.
 #include "passes/global/Passes.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -14,7 +15,7 @@ InFlightDiagnostic differ(sbp::VariableOp variable, sbp::VariableOp other, const
   return diag;
 }
 
-/// The axis along which a variable is split as a slot; -1 where it is whole.
+/// Returns the axis along which the storage of a variable is a slot, or -1.
 int64_t flatAxisOf(sbp::VariableOp variable) {
   sbp::NdAttr storage = variable.getStorageOrLogical();
   if (!storage)
@@ -28,7 +29,8 @@ StringRef bucketOf(sbp::VariableOp variable) { return variable.getSlotAttr().get
 
 int64_t slotBegin(sbp::VariableOp variable) { return variable.getSlotAttr().getOffset(); }
 
-/// Behind the last element of the bucket that a piece of the variable may take.
+/// Returns the end of the elements of the bucket that a piece of the variable
+/// may take.
 int64_t slotEnd(sbp::VariableOp variable) {
   sbp::NdAttr storage = variable.getStorageOrLogical();
   sbp::Shape shape = sbp::shapeOf(variable.getType());
@@ -50,11 +52,12 @@ LogicalResult verifyAlike(sbp::VariableOp first, sbp::VariableOp member) {
   return success();
 }
 
-/// Neighbours, when sorted by offset, are all that has to be compared.
+/// Verifies that slots do not overlap. Sorted by offset, only neighbours have
+/// to be compared.
 LogicalResult verifyDisjoint(ArrayRef<sbp::VariableOp> members) {
   std::vector<std::pair<int64_t, size_t>> byOffset;
   for (auto [index, member] : llvm::enumerate(members))
-    if (slotEnd(member) > slotBegin(member)) // what is empty lies on nothing
+    if (slotEnd(member) > slotBegin(member)) // an empty slot overlaps nothing
       byOffset.push_back({slotBegin(member), index});
   llvm::sort(byOffset);
   for (size_t next = 1; next < byOffset.size(); ++next) {
@@ -69,7 +72,7 @@ LogicalResult verifyDisjoint(ArrayRef<sbp::VariableOp> members) {
 }
 
 LogicalResult verifyBuckets(ModuleOp module) {
-  llvm::MapVector<Attribute, sbp::VariableOp> buckets;                                     ///< with the first member
+  llvm::MapVector<Attribute, sbp::VariableOp> buckets; ///< by bucket: its first member
   llvm::MapVector<std::pair<Attribute, Attribute>, SmallVector<sbp::VariableOp>> storages; ///< by bucket and role
   for (auto variable : module.getOps<sbp::VariableOp>()) {
     sbp::SlotAttr slot = variable.getSlotAttr();
@@ -96,7 +99,7 @@ LogicalResult verifyBuckets(ModuleOp module) {
   return success();
 }
 
-/// The names of storages, as ranks may give them: 'sbp-localize'.
+/// Returns the names that 'sbp-localize' may give to storages.
 llvm::StringSet<> storageNames(ModuleOp module) {
   llvm::StringSet<> names;
   for (auto variable : module.getOps<sbp::VariableOp>()) {
@@ -107,7 +110,8 @@ llvm::StringSet<> storageNames(ModuleOp module) {
   return names;
 }
 
-/// A plan has symbols of its own (dialects/exec/Exec.h) beside those that it takes from the module.
+/// Verifies that no symbol has a name that a plan needs for its own symbols
+/// (dialects/exec/Exec.h).
 LogicalResult verifyNames(ModuleOp module) {
   const llvm::StringSet<> storages = storageNames(module);
   for (Operation &op : *module.getBody()) {

@@ -1,4 +1,5 @@
-// ZeRO as storage: which variables lie split, and as slots of which buckets.
+// Implements ZeRO as storage: decides which variables are stored split, and in
+// which slots of which buckets.
 #include "passes/global/Passes.h"
 #include "passes/global/VariableStorages.h"
 #include "passes/global/ZeroTexts.h"
@@ -20,7 +21,7 @@ namespace splitcast {
 
 namespace {
 
-using Roles = std::map<std::string, Type>; ///< of state that lies as its parameter does, with its element type
+using Roles = std::map<std::string, Type>; ///< by role: the element type of the states that lie as their parameter does
 
 /// Parameters that share a bucket, in the order of the module.
 struct Bucket {
@@ -28,10 +29,10 @@ struct Bucket {
   Type element;
   bool frozen;
   sbp::Policy policy;
-  Roles states; ///< of each member: a range of state is as long as that of parameters
+  Roles states; ///< the same for each member, since a range of states is as long as that of the parameters
   SmallVector<sbp::VariableOp> members;
   SmallVector<int64_t> offsets;
-  int64_t elements = 0; ///< so far; unpadded
+  int64_t elements = 0; ///< so far, without padding at the end
   StringRef lastGroup;
 };
 
@@ -57,7 +58,7 @@ struct ZeroStorage : splitcast::impl::ZeroStoragePassBase<ZeroStorage> {
     storageNames.clear();
     copiesOf.clear();
     if (!placement)
-      return; // no global tensor, nothing to store
+      return; // without global tensors there is nothing to store
     for (auto symbol : getOperation().getOps<SymbolOpInterface>()) {
       names.insert(symbol.getName());
       storageNames.insert(symbol.getName().rsplit('.').first);
@@ -65,11 +66,11 @@ struct ZeroStorage : splitcast::impl::ZeroStoragePassBase<ZeroStorage> {
     SmallVector<sbp::VariableOp> parameters;
     for (auto variable : getOperation().getOps<sbp::VariableOp>()) {
       if (variable.getAsMade())
-        continue;                 // 'sbp-propagate' says how
-      if (!variable.getLogical()) // what nobody said is B
+        continue;                 // 'sbp-propagate' decides its signature
+      if (!variable.getLogical()) // without a signature it is B
         variable.setTypeAttr(TypeAttr::get(sbp::withSignature(variable.getType(), sbp::NdAttr::broadcast(placement))));
       if (sbp::SlotAttr slot = variable.getSlotAttr())
-        names.insert(slot.getBucket().getValue()); // taken
+        names.insert(slot.getBucket().getValue()); // this name is taken
       else if (variable.getStateOf())
         states[variable.getStateOf().value()].push_back(variable);
       else if (isSplittable(variable))
@@ -101,7 +102,8 @@ private:
     return diag << "; give one of these, or leave the axis out for the first";
   }
 
-  /// Later passes read a variable's policy, and know neither groups nor options.
+  /// Completes the policy of each variable, and erases groups: later passes
+  /// know neither groups nor options.
   LogicalResult completePolicies() {
     sbp::GroupPolicies groups;
     for (auto group : getOperation().getOps<sbp::GroupOp>())
@@ -117,7 +119,8 @@ private:
     return success();
   }
 
-  /// All that is decided. What is small is not worth a part on each rank, nor a gather.
+  /// Returns the complete policy of a variable. Splitting and gathering a small
+  /// variable is not worth it (whole-bytes).
   sbp::Policy policyOf(sbp::VariableOp variable, sbp::GroupPolicies &groups) const {
     sbp::Policy policy = groups.policyOf(variable).over(options.policy);
     const RankedTensorType type = variable.getTensorType();
@@ -131,16 +134,16 @@ private:
   bool isSplittable(sbp::VariableOp variable) {
     if (!variable.getLogical() || variable.getTensorType().getRank() == 0)
       return false;
-    if (variable.getStorage()) // a user said how it lies, which is not as a slot
+    if (variable.getStorage()) // the user chose a storage, which is no slot
       return false;
-    if (variable.getCarried()) // each micro-batch would gather it, and cut it again
+    if (variable.getCarried()) // each micro-batch would gather it, and split it again
       return false;
     if (variable.getFrozen() && !variable.getPolicyOrDefault().splitsParameters())
       return false;
     return variable.getLogical().toAlgebra()[zeroAxis].isBroadcast();
   }
 
-  /// The logical signature with another entry along the axis.
+  /// Returns the logical signature with another entry along the axis.
   sbp::NdAttr split(sbp::VariableOp variable, const sbp::Sbp &entry) {
     sbp::NdSbp signature = variable.getLogical().toAlgebra();
     signature[zeroAxis] = entry;
@@ -163,18 +166,19 @@ private:
         place(state, policy.splitsUpdates());
   }
 
-  /// Whether state may lie as its parameter does: cut into the same pieces. State of another shape, or with a storage
-  /// of its own, is a variable of its own.
+  /// Whether a state may lie as its parameter does, cut into the same pieces. A
+  /// state of another shape, or with a storage of its own, is stored by itself.
   static bool liesAs(sbp::VariableOp parameter, sbp::VariableOp state) {
     RankedTensorType type = state.getTensorType(), like = parameter.getTensorType();
     if (type.getShape() != like.getShape() || type.getEncoding() != like.getEncoding())
       return false;
-    return !state.getStorage(); // else a user said how it lies
+    return !state.getStorage(); // else the user chose its storage
   }
 
-  /// What the parameter costs the rank that owns it, in its bucket's units: its gradient, as long as its update takes
-  /// too; itself and the state that lies as it does, where they are split. What is too large is refused when a bucket
-  /// is filled.
+  /// Returns the bytes that the parameter costs the rank that owns it, in units
+  /// of its bucket: its gradient, which lives as long as the update, and, if
+  /// they are split, the parameter itself and the states that lie as it does.
+  /// Sizes that cannot be counted are refused when a bucket is filled.
   int64_t loadOf(sbp::VariableOp parameter) {
     auto bytes = [&](sbp::VariableOp variable) {
       const int64_t bytesEach = sbp::elementBytes(variable.getTensorType().getElementType());
@@ -199,14 +203,17 @@ private:
            (policy.splitsMasters() && !parameter.getFrozen());
   }
 
-  /// What is frozen is never gathered in place, and what is one rank's is summed where not all ranks meet: ranks would
-  /// have a copy each. One rank has one anyway.
+  /// Whether the ranks of a machine may have one copy of the parameter. A
+  /// frozen parameter is never gathered in place, and one that belongs to one
+  /// rank is summed in a collective in which not all ranks meet; both would
+  /// need a copy per rank. One rank has one copy anyway.
   bool mayHaveOneCopy(sbp::VariableOp parameter) const {
     return options.oneCopy == sbp::OneCopy::Yes && !parameter.getFrozen() &&
            parameter.getPolicyOrDefault().strategy() != sbp::Strategy::Whole && algebra.axes[zeroAxis].size > 1;
   }
 
-  /// Gives each parameter of strategy `whole` a rank of the axis: the largest first, to the rank with the least so far.
+  /// Gives each parameter with strategy `whole` a rank of the axis: the largest
+  /// first, to the rank with the fewest bytes so far.
   void chooseOwners(ArrayRef<sbp::VariableOp> parameters) {
     owners.clear();
     SmallVector<std::pair<int64_t, sbp::VariableOp>> bySize;
@@ -216,7 +223,7 @@ private:
     llvm::stable_sort(bySize, [](const auto &a, const auto &b) { return a.first > b.first; });
     using Load = std::pair<int64_t, int64_t>; // bytes, rank
     using Loads = std::priority_queue<Load, std::vector<Load>, std::greater<>>;
-    std::map<std::vector<int64_t>, Loads> loadsAt; // at other coordinates are other ranks
+    std::map<std::vector<int64_t>, Loads> loadsAt; // by coordinates, where other ranks are
     for (auto [bytes, parameter] : bySize) {
       Loads &loads = loadsAt[coordinatesOf(parameter)];
       for (int64_t rank = 0; loads.size() < static_cast<size_t>(algebra.axes[zeroAxis].size); ++rank)
@@ -254,7 +261,8 @@ private:
       store(parameter, split(parameter, sbp::Sbp::split(0)), {});
       return success();
     }
-    // By another axis, inside of which this split must lie: a bucket of one.
+    // Another axis already splits the rows, and this split must lie within it:
+    // the parameter gets a bucket of its own.
     Bucket alone = startBucket(parameter, parameter.getSymName());
     return success(succeeded(add(alone, parameter)) && succeeded(finish(alone)));
   }
@@ -282,10 +290,13 @@ private:
     return bucket.lastGroup != next.getGroupOrPrefix() && bytes >= bucket.policy.bucketBytes();
   }
 
-  /// Whether a bucket may have this name: no symbol does, nor has one that a rank gives to a storage of the bucket.
+  /// Takes the name for a bucket, if no symbol has it, and no symbol has a name
+  /// that a rank gives to a storage of the bucket.
   bool take(const std::string &name) { return !storageNames.contains("bucket." + name) && names.insert(name).second; }
 
-  /// Empty, and of a name that no other bucket has: another element type may have taken it, or the group comes again.
+  /// Starts an empty bucket with a name that no other has: a bucket of another
+  /// element type may have taken the name of the group, or the group may come
+  /// again.
   Bucket startBucket(sbp::VariableOp first, StringRef wantedName) {
     std::string name = wantedName.str();
     for (int &copies = copiesOf[wantedName]; !take(name);)
@@ -312,7 +323,8 @@ private:
                                              << "; put it into another group, or give fewer bucket-bytes";
   }
 
-  /// What the other axes leave of it, on the rank that has the most.
+  /// Returns the elements that the other axes leave of the parameter, on the
+  /// rank that has most.
   int64_t boxElements(sbp::VariableOp parameter) const {
     return sbp::maxBoxElements(sbp::shapeOf(parameter.getType()), parameter.getLogical().toAlgebra(), algebra);
   }
@@ -335,7 +347,7 @@ private:
     const int64_t unit = sbp::kAlignmentBytes / sbp::elementBytes(bucket.element);
     OpBuilder builder(bucket.members.front());
     const sbp::Ends ends = bucket.policy.strategy() == sbp::Strategy::Whole ? sortByOwners(bucket, unit) : sbp::Ends();
-    // Chunks that are equal need padding; what is as long as they are together needs none.
+    // Equal chunks need padding. Chunks that follow the owners do not.
     std::optional<int64_t> padded =
         ends.empty() ? sbp::checkedAlignUp(bucket.elements, unit * algebra.axes[zeroAxis].size) : bucket.elements;
     if (!padded || !sbp::checkedProduct(*padded, sbp::elementBytes(bucket.element)))
@@ -349,8 +361,9 @@ private:
     return success();
   }
 
-  /// Lays the members out by the ranks that own them, and says where the chunk of each rank ends: behind its last
-  /// member, in whole units; nowhere where the chunks are equal.
+  /// Sorts the members by the ranks that own them. Returns where the chunk of
+  /// each rank ends, behind its last member in whole units; nothing if the
+  /// chunks are equal.
   sbp::Ends sortByOwners(Bucket &bucket, int64_t unit) {
     llvm::stable_sort(bucket.members,
                       [&](sbp::VariableOp a, sbp::VariableOp b) { return owners.lookup(a) < owners.lookup(b); });
@@ -401,10 +414,10 @@ private:
   sbp::Placement algebra;
   int64_t zeroAxis = 0;
   llvm::StringMap<SmallVector<sbp::VariableOp>> states;
-  DenseMap<Operation *, int64_t> owners; ///< coordinates along the axis, of parameters of strategy `whole`
-  llvm::StringMap<int> copiesOf;         ///< of a bucket's name, each with a number of its own
-  llvm::StringSet<> names;               ///< of buckets, and of all that has a name already
-  llvm::StringSet<> storageNames;        ///< of symbols, up to the last dot
+  DenseMap<Operation *, int64_t> owners; ///< by parameter with strategy `whole`: the coordinate of its owner
+  llvm::StringMap<int> copiesOf;         ///< by wanted name: the number of copies, each of which has a number
+  llvm::StringSet<> names;               ///< names of buckets and symbols, which are taken
+  llvm::StringSet<> storageNames;        ///< names of symbols, up to the last dot
 };
 
 } // namespace

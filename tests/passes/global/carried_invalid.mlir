@@ -45,7 +45,7 @@ sbp.schedule @both of 2 {
 #B = #sbp.nd<#p, [B]>
 sbp.variable @sum : tensor<4xf32, #B> carried
 func.func @evaluate() -> tensor<4xf32, #B> {
-  // expected-error @below {{'sbp.read' op reads @sum, which is carried from run to run of a schedule, in a function that is no run of one; read it in one}}
+  // expected-error @below {{'sbp.read' op reads @sum, which is carried from run to run of a schedule, in a function that no schedule runs; read it only in runs of a schedule}}
   %sum = sbp.read @sum : tensor<4xf32, #B>
   return %sum : tensor<4xf32, #B>
 }

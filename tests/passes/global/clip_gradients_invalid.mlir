@@ -7,7 +7,7 @@ func.func @clip_gradients_c1(%g: tensor<4xf32>) {
   %0 = sbp.scope "update" of @w
   nn.update @w, %g in %0 {clip_norm = 1.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>
   %1 = sbp.scope "update" of @v
-  // expected-error @below {{'nn.update' op of @v shares a norm with that of @w, but they have clip_norm = 2.000000e+00 and 1.000000e+00; say the same, or another clip_set}}
+  // expected-error @below {{'nn.update' op of @v shares a norm with that of @w, but they have clip_norm = 2.000000e+00 and 1.000000e+00; give both the same, or one of them another clip_set}}
   nn.update @v, %g in %1 {clip_norm = 2.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>
   return
 }
@@ -21,7 +21,7 @@ func.func @clip_gradients_c2(%g: tensor<4xf32>) {
   nn.update @w, %g in %0 {clip_norm = 1.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>
   %h = sbp.read @w : tensor<4xf32>
   %1 = sbp.scope "update" of @v
-  // expected-error @below {{'nn.update' op of @v shares a norm with that of @w, which comes before its gradient; make all gradients before the first update, or say another clip_set}}
+  // expected-error @below {{'nn.update' op of @v shares a norm with that of @w, which comes before its gradient; make all gradients before the first update, or give it another clip_set}}
   nn.update @v, %h in %1 {clip_norm = 1.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>
   return
 }

@@ -81,7 +81,7 @@ sbp.variable @w : tensor<f32>
 func.func @two_scales() {
   %w = sbp.read @w : tensor<f32>
   nn.minimize %w {loss_scale = #nn.loss_scale<initial = 8.0>} : tensor<f32> with #nn.sgd<lr = 0.5>
-  // expected-error @below {{'nn.minimize' op has loss_scale = #nn.loss_scale<initial = 4.000000e+00, growth = 2.000000e+00, backoff = 5.000000e-01, interval = 2.000000e+03>, but another has #nn.loss_scale<initial = 8.000000e+00, growth = 2.000000e+00, backoff = 5.000000e-01, interval = 2.000000e+03>; one module has one scale of losses: give both the same}}
+  // expected-error @below {{'nn.minimize' op has loss_scale = #nn.loss_scale<initial = 4.000000e+00, growth = 2.000000e+00, backoff = 5.000000e-01, interval = 2.000000e+03>, but another nn.minimize has #nn.loss_scale<initial = 8.000000e+00, growth = 2.000000e+00, backoff = 5.000000e-01, interval = 2.000000e+03>; a module has one scale of losses: give both the same}}
   nn.minimize %w {loss_scale = #nn.loss_scale<initial = 4.0>} : tensor<f32> with #nn.sgd<lr = 0.5>
   return
 }
@@ -92,7 +92,7 @@ sbp.variable @w : tensor<f32>
 sbp.variable @optimizer.loss_scale : tensor<f32> init #sbp.constant<3.0> frozen
 func.func @begins_elsewhere() {
   %w = sbp.read @w : tensor<f32>
-  // expected-error @below {{'nn.minimize' op has a loss_scale of 8.000000e+00 at first, but @optimizer.loss_scale is there with 3.000000e+00; give both the same}}
+  // expected-error @below {{'nn.minimize' op has a loss_scale of 8.000000e+00 at first, but @optimizer.loss_scale is initialized with 3.000000e+00; give both the same}}
   nn.minimize %w {loss_scale = #nn.loss_scale<initial = 8.0>} : tensor<f32> with #nn.sgd<lr = 0.5>
   return
 }

@@ -5,7 +5,7 @@
 #p = #sbp.placement<"cpu", [dp = 4, tp = 2]>
 #S = #sbp.nd<#p, [S(0), B]>
 sbp.variable @w : tensor<16384x4xf32>
-// expected-error @below {{'func.func' op @train is to be reproducible in 4096 micro-batches on 8 ranks, but sums have no rounding up to 16384 addends only; make micro-batches larger}}
+// expected-error @below {{'func.func' op @train is to be reproducible in 4096 micro-batches on 8 ranks, but sums are exact up to 16384 addends only; make micro-batches larger}}
 func.func @train(%g: tensor<16384x4xf32, #S>) {
   %scope = sbp.scope "update" of @w
   %f = sbp.fence %g in %scope : tensor<16384x4xf32, #S>
@@ -40,7 +40,7 @@ func.func @softmax(%x: tensor<4x16384xf32, #S1>) attributes {sbp.reproducible = 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #S1 = #sbp.nd<#p, [S(1)]>
 sbp.variable @w : tensor<4xf32>
-// expected-error @below {{'func.func' op @train is to be reproducible, so what it needs of its batch must be there for each micro-batch, or be a sum over them; change that, or leave 'reproducible' out}}
+// expected-error @below {{'func.func' op @train is to be reproducible, so each value of its batch must belong to one micro-batch, or be a sum over all of them; change that, or leave 'reproducible' out}}
 func.func @train(%x: tensor<4x16384xf32, #S1>) {
   // expected-error @below {{'nn.softmax' op needs operand 0 of all micro-batches at once}}
   %y = nn.softmax %x : (tensor<4x16384xf32, #S1>) -> tensor<4x16384xf32>
@@ -53,7 +53,7 @@ func.func @train(%x: tensor<4x16384xf32, #S1>) {
 // -----
 
 #p = #sbp.placement<"cpu", [dp = 4]>
-// expected-error @below {{'func.func' op @predict has sbp.reproducible = true, which must be true or false, of a function that updates by a gradient}}
+// expected-error @below {{'func.func' op @predict has sbp.reproducible = true; it must be true or false, and only a function that updates by a gradient may have it}}
 func.func @predict(%x: tensor<4xf32, #sbp.nd<#p, [S(0)]>>) attributes {sbp.reproducible = true} {
   return
 }
@@ -126,7 +126,7 @@ func.func @train(%x: tensor<16384x4xf32, #sbp.nd<#p, [B, S(0)]>>) {
 // @exact_sums_c1
 #p = #sbp.placement<"cpu", [dp = 2]>
 sbp.variable @w : tensor<4xf32>
-// expected-error @below {{'func.func' op @part is to be reproducible, but it is run by @train, and what that adds up from run to run is rounded; say sbp.reproducible = false of it, or leave the schedule to the compiler}}
+// expected-error @below {{'func.func' op @part is to be reproducible, but schedule @train runs it, and sums from run to run are rounded there; set sbp.reproducible = false on it, or leave the schedule to the compiler}}
 func.func @part(%x: tensor<8192x4xf32, #sbp.nd<#p, [S(0)]>>) {
   %g = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<8192x4xf32, #sbp.nd<#p, [S(0)]>>) -> tensor<4xf32>
   %scope = sbp.scope "update" of @w
@@ -190,7 +190,7 @@ func.func @train(%x: tensor<4xf32, #sbp.nd<#p, [S(0)]>>) attributes {sbp.exact_s
 sbp.variable @optimizer.loss_scale : tensor<f32> frozen
 sbp.variable @w : tensor<4xf32>
 func.func @train(%x: tensor<16384x4xf32, #S>) {
-  // expected-error @below {{'sbp.read' op of @train, which is to be reproducible, has a scale of the loss, by which gradients would leave what exact sums hold; leave out 'loss_scale', which f32 does not need, or 'reproducible'}}
+  // expected-error @below {{'sbp.read' op of @train, which is to be reproducible, reads a scale of the loss, which could move gradients out of the range of exact sums; leave out 'loss_scale', which f32 does not need, or 'reproducible'}}
   %s = sbp.read @optimizer.loss_scale : tensor<f32>
   %y = nn.mul %x, %s : (tensor<16384x4xf32, #S>, tensor<f32>) -> tensor<16384x4xf32>
   %g = nn.reduce_sum %y {dims = array<i64: 0>} : (tensor<16384x4xf32>) -> tensor<4xf32>

@@ -8,7 +8,7 @@ func.func @learning_rates(%g: tensor<8xf32>) {
   %0 = sbp.scope "update" of @a
   nn.update @a, %g in %0 : tensor<8xf32> with #nn.sgd<lr = 0.125>
   %1 = sbp.scope "update" of @b
-  // expected-error @below {{'nn.update' op starts @optimizer.learning_rate at 5.000000e-01, but it is there with 1.250000e-01; one module has one learning rate, and one for each of nn.minimize's groups: put variables that are to have another into a group, or assign @optimizer.learning_rate before each update}}
+  // expected-error @below {{'nn.update' op starts @optimizer.learning_rate at 5.000000e-01, but it is initialized with 1.250000e-01; a module has one learning rate, and one for each of nn.minimize's groups: put variables that need another one into a group, or assign @optimizer.learning_rate before each update}}
   nn.update @b, %g in %1 : tensor<8xf32> with #nn.sgd<lr = 0.5>
   return
 }

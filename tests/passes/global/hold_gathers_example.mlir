@@ -9,7 +9,7 @@
 sbp.variable @w : tensor<10x4xf32, #B> storage #S0_
 sbp.variable @n : tensor<4xf32, #B>
 
-// BAD: error: 'sbp-hold-gathers' got limit-bytes=-1; it is at least 0
+// BAD: error: 'sbp-hold-gathers' got limit-bytes=-1; it must be at least 0
 // LIMIT-NOT: carried
 // LIMIT: func.func @predict(%{{.*}}: tensor<8x10xf32, #S0_>) -> tensor<8x4xf32, #S0_> {
 // CHECK: sbp.variable @w.gathered : tensor<10x4xf32, #B> group "predict" frozen carried

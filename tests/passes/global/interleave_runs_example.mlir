@@ -11,7 +11,7 @@
 sbp.variable @w : tensor<4xf32, #at0>
 sbp.variable @sum : tensor<8x4xf32, #at0> carried
 
-// BAD: error: 'sbp-interleave-runs' got schedule=2f2b; it is sequential, gpipe or 1f1b
+// BAD: error: 'sbp-interleave-runs' got schedule=2f2b; it must be sequential, gpipe or 1f1b
 // SEQUENTIAL: sbp.run @train.first from 0 to 1 takes [0] cut [0] gives [0] joined [0]
 // SEQUENTIAL: sbp.run @train.last from 1 to 2 takes [0] cut [0] gives [0] joined [0]
 

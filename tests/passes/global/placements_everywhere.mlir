@@ -4,7 +4,7 @@
 #p = #sbp.placement<"cpu", [dp = 2]>
 #q = #sbp.placement<"cpu", [a = 1, b = 2]>
 module attributes {sbp.placement = #p} {
-  // expected-error @below {{'func.func' op has a tensor on another placement than the module's: #sbp.placement<"cpu", [a = 1, b = 2]> and not #sbp.placement<"cpu", [dp = 2]>; a module has one placement; what some of its ranks have is At(K) along one of its axes}}
+  // expected-error @below {{'func.func' op has a tensor on another placement than the module's: #sbp.placement<"cpu", [a = 1, b = 2]> and not #sbp.placement<"cpu", [dp = 2]>; a module has one placement: what only some of its ranks have is At(K) along one of its axes}}
   func.func @unused_argument(%x: tensor<4xf32, #sbp.nd<#q, [B, B]>>) {
     return
   }
@@ -16,7 +16,7 @@ module attributes {sbp.placement = #p} {
 #q = #sbp.placement<"cpu", [a = 1, b = 2]>
 module attributes {sbp.placement = #p} {
   func.func @result(%x: tensor<4xf32>) {
-    // expected-error @below {{'nn.relu' op has a tensor on another placement than the module's: #sbp.placement<"cpu", [a = 1, b = 2]> and not #sbp.placement<"cpu", [dp = 2]>; a module has one placement; what some of its ranks have is At(K) along one of its axes}}
+    // expected-error @below {{'nn.relu' op has a tensor on another placement than the module's: #sbp.placement<"cpu", [a = 1, b = 2]> and not #sbp.placement<"cpu", [dp = 2]>; a module has one placement: what only some of its ranks have is At(K) along one of its axes}}
     %0 = nn.relu %x : (tensor<4xf32>) -> tensor<4xf32, #sbp.nd<#q, [B, B]>>
     return
   }

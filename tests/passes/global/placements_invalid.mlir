@@ -7,7 +7,7 @@
 // RUN: not splitcast-opt %s -enable-zero=stage=0 2>&1 | FileCheck %s
 // RUN: not splitcast-opt %s -sbp-localize=rank=0 2>&1 | FileCheck %s
 
-// CHECK: error: 'sbp.variable' op has a tensor on another placement than the module's: #sbp.placement<"cpu", [dp = 1]> and not #sbp.placement<"cpu", [a = 1, b = 1, c = 1]>; a module has one placement; what some of its ranks have is At(K) along one of its axes
+// CHECK: error: 'sbp.variable' op has a tensor on another placement than the module's: #sbp.placement<"cpu", [dp = 1]> and not #sbp.placement<"cpu", [a = 1, b = 1, c = 1]>; a module has one placement: what only some of its ranks have is At(K) along one of its axes
 #p = #sbp.placement<"cpu", [a = 1, b = 1, c = 1]>
 #QB = #sbp.nd<#sbp.placement<"cpu", [dp = 1]>, [B]>
 module attributes {sbp.placement = #p} {

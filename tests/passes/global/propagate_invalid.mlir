@@ -67,7 +67,7 @@ func.func @a(%x: tensor<4xf32, #S0>) {
 func.func @b(%x: tensor<4xf32, #S0>) {
   %s = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<4xf32, #S0>) -> tensor<f32>
   %t = nn.tanh %s : (tensor<f32>) -> tensor<f32>
-  // expected-error @below {{'sbp.assign' op assigns @c what is [B], but its type, or what another function assigns it, is P along axis "dp"; assign sums over that axis everywhere, or use another variable}}
+  // expected-error @below {{'sbp.assign' op assigns @c a value that is [B], but its type, or the value that another function assigns, is P along axis "dp"; assign values that are P there in all functions, or use another variable}}
   sbp.assign @c, %t : tensor<f32>
   return
 }
@@ -77,11 +77,11 @@ func.func @b(%x: tensor<4xf32, #S0>) {
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0 = #sbp.nd<#p, [S(0)]>
 #P = #sbp.nd<#p, [P]>
-// expected-note @below {{operand 0 comes from what is [S(0)] here}}
+// expected-note @below {{operand 0 comes from a value that is [S(0)] here}}
 func.func @pinned(%x: tensor<8x4xf32, #S0>) -> tensor<8x4xf32> {
   // expected-note @below {{operand 0 comes by way of 'nn.neg' here}}
   %0 = nn.neg %x : (tensor<8x4xf32, #S0>) -> tensor<8x4xf32>
-  // expected-error @below {{'nn.relu' op is to make P along axis "dp", as its result is written, but has no row that does so of what its operands can be boxed to; leave the result's signature out, or write B or S}}
+  // expected-error @below {{'nn.relu' op has a result that is written as P along axis "dp", but no row that makes P from signatures to which its operands can be boxed; leave out the signature of the result, or write B or S}}
   %1 = nn.relu %0 : (tensor<8x4xf32>) -> tensor<8x4xf32, #P>
   %2 = nn.neg %1 : (tensor<8x4xf32, #P>) -> tensor<8x4xf32>
   return %2 : tensor<8x4xf32>

@@ -59,7 +59,7 @@ sbp.variable @rows : tensor<5x12xf32, #sbp.nd<#p, [B, S(0)]>>
 func.func @not_divided(%x: tensor<8x5xf32>, %labels: tensor<8xi64>) -> (tensor<8xf32>, tensor<8xf32>) {
   %odd = sbp.read @odd : tensor<5x13xf32>
   %0 = nn.matmul %x, %odd : (tensor<8x5xf32>, tensor<5x13xf32>) -> tensor<8x13xf32>
-  // expected-warning @below {{has 13 classes, whose weights 2 ranks divide unevenly; logits are gathered for it. Pad the classes to 14, and they stay divided}}
+  // expected-warning @below {{has 13 classes, which 2 ranks do not divide evenly, so its logits are gathered; pad the classes to 14 to keep them divided}}
   %1 = nn.softmax_cross_entropy %0, %labels : (tensor<8x13xf32>, tensor<8xi64>) -> tensor<8xf32>
   %rows = sbp.read @rows : tensor<5x12xf32>
   %2 = nn.matmul %x, %rows : (tensor<8x5xf32>, tensor<5x12xf32>) -> tensor<8x12xf32>

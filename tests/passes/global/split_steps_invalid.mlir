@@ -40,7 +40,7 @@ func.func @train(%x: tensor<12x4xf32, #S0>) -> tensor<f32> {
   %w = sbp.read @w : tensor<4x2xf32>
   %y = nn.matmul %x, %w : (tensor<12x4xf32, #S0>, tensor<4x2xf32>) -> tensor<12x2xf32>
   %yt = nn.transpose %y {permutation = array<i64: 1, 0>} : (tensor<12x2xf32>) -> tensor<2x12xf32>
-  // expected-error @below {{'nn.softmax' op needs operand 0 of all micro-batches at once, which are computed one after the other (it is S(1) along micro-batches, and wanted as B); compute the step in one, or let ranks split the input that it comes from otherwise}}
+  // expected-error @below {{'nn.softmax' op needs operand 0 of all micro-batches at once, but these are computed one after the other (it is S(1) along micro-batches, and wanted as B); compute the step in one micro-batch, or split the input that it comes from in another way}}
   %st = nn.softmax %yt : (tensor<2x12xf32>) -> tensor<2x12xf32>
   %z = nn.transpose %st {permutation = array<i64: 1, 0>} : (tensor<2x12xf32>) -> tensor<12x2xf32>
   %loss = nn.reduce_sum %z {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
@@ -59,7 +59,7 @@ func.func @train(%x: tensor<12x4xf32, #S0>) -> tensor<f32> {
   %w = sbp.read @w : tensor<4x2xf32>
   %y = nn.matmul %x, %w : (tensor<12x4xf32, #S0>, tensor<4x2xf32>) -> tensor<12x2xf32>
   %b = sbp.read @b : tensor<12x2xf32>
-  // expected-error @below {{'nn.add' op takes part of operand 1 for each micro-batch, but all of it is there at once (it is B along micro-batches, and wanted as S(0)); compute the step in one, or let ranks split the input that it comes from otherwise}}
+  // expected-error @below {{'nn.add' op takes a part of operand 1 for each micro-batch, but the operand is whole (it is B along micro-batches, and wanted as S(0)); compute the step in one micro-batch, or split the input that it comes from in another way}}
   %z = nn.add %y, %b : (tensor<12x2xf32>, tensor<12x2xf32>) -> tensor<12x2xf32>
   %loss = nn.reduce_sum %z {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
   nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
@@ -79,7 +79,7 @@ func.func @train(%x: tensor<12x4xf32, #S0>) -> tensor<12x2xf32> {
   %loss = nn.reduce_sum %z {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
   // expected-note @below {{assigned here}}
   nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
-  // expected-error @below {{'sbp.read' op @w, as it was assigned, for each micro-batch, but it is assigned behind the last; read it before, or compute the step in one}}
+  // expected-error @below {{'sbp.read' op @w after its assignment, for each micro-batch, but the last micro-batch assigns it; read it before, or compute the step in one micro-batch}}
   %v = sbp.read @w : tensor<4x2xf32>
   %after = nn.matmul %x, %v : (tensor<12x4xf32, #S0>, tensor<4x2xf32>) -> tensor<12x2xf32>
   return %after : tensor<12x2xf32>
@@ -105,7 +105,7 @@ func.func @train(%x: tensor<12x4xf32, #S0>) -> tensor<f32> attributes {sbp.micro
 // @split_steps_c1
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0 = #sbp.nd<#p, [S(0)]>
-// expected-error @below {{'func.func' op @evaluate has sbp.micro_batches = 3 : i64, which must be a number (an i64), of a function that updates by a gradient}}
+// expected-error @below {{'func.func' op @evaluate has sbp.micro_batches = 3 : i64; it must be an i64, and only a function that updates by a gradient may have it}}
 func.func @evaluate(%x: tensor<12x4xf32, #S0>) -> tensor<12x4xf32, #S0> attributes {sbp.micro_batches = 3 : i64} {
   return %x : tensor<12x4xf32, #S0>
 }
@@ -129,7 +129,7 @@ func.func @train(%x: tensor<12x4xf32, #sbp.nd<#p, [B]>>) -> tensor<f32> {
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0 = #sbp.nd<#p, [S(0)]>
 sbp.variable @w : tensor<4x2xf32>
-// expected-error @below {{'func.func' op @train is to be computed in 3 micro-batches, but a schedule says already how it runs; leave the schedule out, or say of the function that it is computed in one (sbp.micro_batches = 1)}}
+// expected-error @below {{'func.func' op @train is to be computed in 3 micro-batches, but a schedule already says how it runs; leave the schedule out, or compute the function in one (sbp.micro_batches = 1)}}
 func.func @train(%x: tensor<12x4xf32, #S0>) {
   %w = sbp.read @w : tensor<4x2xf32>
   %y = nn.matmul %x, %w : (tensor<12x4xf32, #S0>, tensor<4x2xf32>) -> tensor<12x2xf32>
@@ -146,7 +146,7 @@ sbp.schedule @twice of 2 {
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0 = #sbp.nd<#p, [S(0)]>
 sbp.variable @w : tensor<4x2xf32>
-// expected-error @below {{'func.func' op @train has sbp.micro_batches = 18446744073709551619 : i128, which must be a number (an i64), of a function that updates by a gradient}}
+// expected-error @below {{'func.func' op @train has sbp.micro_batches = 18446744073709551619 : i128; it must be an i64, and only a function that updates by a gradient may have it}}
 func.func @train(%x: tensor<12x4xf32, #S0>) attributes {sbp.micro_batches = 18446744073709551619 : i128} {
   %w = sbp.read @w : tensor<4x2xf32>
   %y = nn.matmul %x, %w : (tensor<12x4xf32, #S0>, tensor<4x2xf32>) -> tensor<12x2xf32>

@@ -7,4 +7,4 @@
 module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 2]>} {
 }
 // RUN: not splitcast-opt %s -sbp-split-steps="order=per-epoch" 2>&1 | FileCheck %s
-// CHECK: error: 'sbp-split-steps' got order=per-epoch; it is per-micro-batch or per-step
+// CHECK: error: 'sbp-split-steps' got order=per-epoch; it must be per-micro-batch or per-step

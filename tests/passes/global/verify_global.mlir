@@ -104,7 +104,7 @@ func.func private @external()
 #p = #sbp.placement<"cpu", [dp = 2]>
 #P = #sbp.nd<#p, [P]>
 func.func @verify_global_c4(%x: tensor<f32, #P>) -> tensor<f32, #P> {
-  // expected-error @below {{'func.return' op lets a P out; box it to B or S}}
+  // expected-error @below {{'func.return' op returns a value that is P; box it to B or S}}
   return %x : tensor<f32, #P>
 }
 
@@ -141,7 +141,7 @@ func.func @verify_global_c4_legal(%x: tensor<4xf32, #S0>) -> tensor<4xf32, #S0> 
 #B = #sbp.nd<#p, [B]>
 #Sl = #sbp.nd<#p, [S(@l, 0 of 16)]>
 func.func @verify_global_c8(%x: tensor<4xf32, #B>) {
-  // expected-error @below {{'sbp.boxing' op has a slot of bucket 'l', which only sbp.bucket_member gives, and sbp.bucket_pack, sbp.assign and ops that compute take; run 'sbp-join-buckets'}}
+  // expected-error @below {{'sbp.boxing' op has a slot of bucket 'l', which only sbp.bucket_member may return and only sbp.bucket_pack, sbp.assign and ops that compute may take; run 'sbp-join-buckets'}}
   %0 = sbp.boxing %x : tensor<4xf32, #B> -> tensor<4xf32, #Sl>
   return
 }
@@ -165,7 +165,7 @@ func.func @verify_global_c8_legal() {
 
 // @verify_global_c10
 module {
-  // expected-error @below {{'builtin.module' op stands within a module; write what it holds into the outer one}}
+  // expected-error @below {{'builtin.module' op is within another module; move its contents into the outer one}}
   module @inner {
     sbp.group "h" #sbp.policy<stage = 3>
   }

@@ -21,7 +21,7 @@ func.func private @external()
 #p = #sbp.placement<"cpu", [dp = 2]>
 #P = #sbp.nd<#p, [P]>
 func.func @localize_c1(%x: tensor<f32, #P>) -> tensor<f32, #P> {
-  // expected-error @below {{'func.return' op lets a P out; box it to B or S}}
+  // expected-error @below {{'func.return' op returns a value that is P; box it to B or S}}
   return %x : tensor<f32, #P>
 }
 
