@@ -181,8 +181,7 @@ private:
   /// a later read that the loss depends on: an update takes the gradient at one
   /// value of the variable.
   void leaveOutEarlierReads() {
-    DenseMap<Attribute, SmallVector<sbp::ReadOp>>
-        reads; ///< the latest reads of a variable, with no assignment between them
+    DenseMap<Attribute, SmallVector<sbp::ReadOp>> reads; ///< the latest, with no assignment in between
     for (Operation *op : slice) {
       auto read = dyn_cast<sbp::ReadOp>(op);
       if (!read || !activeOps.contains(op))
@@ -385,8 +384,7 @@ private:
     // Only the updates of this loss share a norm.
     const IntegerAttr set =
         minimize.getClipNormAttr() ? builder.getI64IntegerAttr(updates.unusedClipSet()) : IntegerAttr();
-    SmallVector<std::pair<FlatSymbolRefAttr, Value>>
-        sums; // all sums come before the updates, which may need all of them
+    SmallVector<std::pair<FlatSymbolRefAttr, Value>> sums; // updates may need all of them
     for (auto &[symbol, contributions] : llvm::reverse(variables)) {
       GradientSum all;
       for (Value gradient : contributions)

@@ -77,8 +77,7 @@ struct MergeEqual : splitcast::impl::MergeEqualPassBase<MergeEqual> {
            llvm::any_of(*effects, [](const auto &effect) { return isa<MemoryEffects::Write>(effect.getEffect()); });
   }
 
-  DenseMap<Operation *, std::pair<Operation *, int64_t>, ByContent>
-      known; ///< the first such op, and the writes before it
+  DenseMap<Operation *, std::pair<Operation *, int64_t>, ByContent> known; ///< the first, and the writes before
   SmallVector<Operation *> gone;
   int64_t writes = 0; ///< writes so far
 };

@@ -254,9 +254,8 @@ private:
   SmallVector<Operation *> backward;      ///< the ops of backward before any clones, in order
   DenseMap<Operation *, int64_t> numbers; ///< by op: its number in the block
   DenseMap<Operation *, Place> places;    ///< by forward op
-  mutable DenseMap<Value, bool>
-      leaving;                    ///< by forward value: whether it leaves its group; cloning does not change this
-  DenseSet<Value> usedInBackward; ///< the values that backward used before any clones
+  mutable DenseMap<Value, bool> leaving;  ///< by forward value: whether it leaves its group
+  DenseSet<Value> usedInBackward;         ///< the values that backward used before any clones
   DenseMap<Value, Value> clones;
   DenseMap<std::pair<Value, StringAttr>, Value> fences;
   DenseMap<StringAttr, Value> scopes;

@@ -291,8 +291,7 @@ public:
   }
 
 private:
-  using Free = std::pair<Value, int64_t>; ///< a value that depends on no input, and the dimension along which it is a
-                                          ///< part; -1: whole
+  using Free = std::pair<Value, int64_t>; ///< a value that depends on no input, and its dimension; -1: whole
 
   RankedTensorType typeOf(Value value) const {
     return partOf(value.getType(), rows.made(value).value_or(sbp::Sbp::broadcast()), microBatches);
@@ -551,9 +550,8 @@ private:
   const Part part;
   const bool isLastLoop;
   OpBuilder b;
-  DenseSet<Value> needed; ///< tensors and scopes
-  DenseMap<Value, llvm::SmallSetVector<int64_t, 2>>
-      freeWanted;                     ///< by value that depends on no input: the dimensions along which it is a part
+  DenseSet<Value> needed;                                       ///< tensors and scopes
+  DenseMap<Value, llvm::SmallSetVector<int64_t, 2>> freeWanted; ///< by free value: the dimensions of its parts
   DenseMap<Value, const Sum *> ended; ///< by addend: the sums for no update that this loop ends
   DenseMap<Value, Value> values, totals;
   SmallVector<int64_t> taken, given; ///< numbers of the arguments and results of the step

@@ -1,8 +1,10 @@
-// Do all ranks call the same collectives in the same order?
+// Verifies that all ranks call the same collectives in the same order.
 //
-// Each rank's calls are listed by the group of ranks that they are for. What members must agree on (op, name, ranks,
-// element type, blocks) is a text; the lists of a group are compared with those of its first member, line by line. An
-// all-to-all is compared block by block besides: what one member sends is what the other receives.
+// The calls of each rank are listed by the group of ranks that they are for.
+// What the members of a group must agree on (op, name, ranks, element type,
+// blocks) is a text, and the list of each member is compared with that of the
+// first member, line by line. In an all-to-all, each block that one member
+// sends is also compared with what the other receives.
 //
 //   rank 0   [0, 1]: all_gather "w" blocks [12, 8]     all_reduce "loss"
 //   rank 1   [0, 1]: all_reduce "loss"                 all_gather "w" blocks [12, 8]     error: collective 0 differs
@@ -16,13 +18,14 @@ using namespace splitcast;
 
 namespace {
 
-/// What members of a group must agree on, as text: all but the rank's own index and its own piece.
+/// A call, with what the members of its group must agree on as text: everything
+/// but the index and the piece of the rank.
 struct Call {
   ccl::CollectiveOpInterface op;
   std::string agreed;
 };
 
-/// The calls of one function, by group.
+/// Returns the calls of one function, by group.
 std::map<std::vector<int64_t>, std::vector<Call>> callsOf(func::FuncOp function) {
   std::map<std::vector<int64_t>, std::vector<Call>> calls;
   function.walk([&](ccl::CollectiveOpInterface op) {
@@ -35,7 +38,7 @@ std::map<std::vector<int64_t>, std::vector<Call>> callsOf(func::FuncOp function)
     os << op->getName() << " \"" << op.getWhat() << "\"";
     list("ranks", op.getGroup().getRanks());
     os << " elements " << op.getInput().getType().getElementType();
-    if (!op.getReceived()) // each rank has its own
+    if (!op.getReceived()) // the blocks of an all-to-all differ from rank to rank
       list("blocks", callOf(op).blocksByRank());
     os.flush();
     calls[op.getGroup().getRanks().vec()].push_back(call);
@@ -59,13 +62,14 @@ LogicalResult compareGroup(const std::vector<Call> &mine, const std::vector<Call
 
 using CallsByGroup = std::map<std::vector<int64_t>, std::vector<Call>>;
 
-/// The function of that name in each rank's program.
+/// A function in the program of one rank, with its calls.
 struct RankFunction {
   func::FuncOp function;
   CallsByGroup calls;
 };
 
-/// Block for block, what one member sends is what the other receives.
+/// Verifies, block by block, that each member of an all-to-all receives what
+/// the others send to it.
 LogicalResult compareExchanges(const std::vector<int64_t> &group, std::map<int64_t, RankFunction> &ranks, size_t call) {
   auto opOf = [&](size_t member) { return ranks[group[member]].calls[group][call].op; };
   std::vector<std::vector<int64_t>> sends, receives;

@@ -14,7 +14,7 @@ bool isOfSmallFloats(const LibraryCall &call) { return call.call.getType().getIn
 // "cpu"
 //===----------------------------------------------------------------------===//
 
-/// runtime/host/calls has all of them.
+/// The CPU has all calls (runtime/host/calls).
 std::optional<LibraryCall> onCpu(LibraryCall call) { return call; }
 
 //===----------------------------------------------------------------------===//
@@ -25,7 +25,7 @@ template <typename Attr> LibraryCall withWorkspace(Attr call, int64_t bytes) {
   return {call.withWorkspace(bytes), bytes};
 }
 
-/// Whether an operand, and with it one of the sizes, is empty.
+/// Whether an operand is empty, because one of the sizes is 0.
 bool isEmpty(const LibraryCall &call) { return llvm::is_contained(call.call.getOperandBytes(), 0); }
 
 std::optional<LibraryCall> attentionOnCuda(const LibraryCall &call, exec::AttentionAttr attention) {
@@ -40,7 +40,7 @@ std::optional<LibraryCall> attentionOnCuda(const LibraryCall &call, exec::Attent
   return workspace ? std::optional(withWorkspace(attention, *workspace)) : std::nullopt;
 }
 
-/// Calls that CUDA's libraries or runtime/gpu/DeviceCalls.h have.
+/// Returns the call if CUDA's libraries or runtime/gpu/DeviceCalls.h have it.
 std::optional<LibraryCall> onCuda(LibraryCall call) {
   if (isa<exec::MatmulAttr>(call.call))
     return call;

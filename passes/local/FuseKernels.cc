@@ -1,19 +1,28 @@
-// What one kernel computes: ops are put into groups, and each group becomes an nn.fusion.
+// Decides what one kernel computes: puts ops into groups, and turns each group
+// into an nn.fusion.
 //
-//   0. Reshapes move out from between ops of a kernel (MoveReshapes.h). What is the last to read a tensor along its
-//      rows stands behind what read it so before (ReadRowsOnce.h): one kernel reads it for both. Where sums over rows
-//      are kernels of their own, what only they use is part of them (SumsApart.h). What only extends elements (a cast
-//      from bf16 to f32) is made again for each op that uses it in a kernel: so the smaller tensor lies in memory.
-//   1. The loop factors of an op say its pattern: elementwise, along rows, sums over the rows, another reduction.
-//      What a library computes is in no group.
-//   2. The block is walked once. An op starts a group, and joins to it, one after the other, the groups that made its
-//      operands or use them too, where the loops have the same shape and one walk over the rows can make both.
-//   3. A group is closed when an op outside of it uses a result, or a storage that a member reads is assigned: the
-//      fusion, which stands at its last member, would come too late.
-//   4. Each group is written as a fusion at its last member; what only members use stays inside.
+//   0. Reshapes move out from between ops of a kernel (MoveReshapes.h). The last op
+//      that reads a tensor along its rows moves behind the previous one, so that one
+//      kernel reads the rows for both (ReadRowsOnce.h). Where sums over rows are
+//      kernels of their own, ops that only they use become part of them
+//      (SumsApart.h). An op that only extends elements (a cast from bf16 to f32) is
+//      cloned for each op of a kernel that uses it, so that the smaller tensor lies
+//      in memory.
+//   1. The loop factors of an op determine its pattern: elementwise, along rows,
+//      sums over the rows, or another reduction. Ops that a library computes are in
+//      no group.
+//   2. The block is walked once. Each op starts a group, and joins to it, one after
+//      the other, the groups that made its operands or use them, too, if the loops
+//      have the same shape and one walk over the rows can compute both.
+//   3. A group is closed when an op outside of it uses one of its results, or when a
+//      storage that a member reads is assigned: the fusion, which stands at the
+//      place of its last member, would come too late.
+//   4. Each group becomes a fusion at the place of its last member. Values that only
+//      members use stay inside.
 //
-// A fence is another name: a group reaches across it. Inside a fusion none is left; what comes from outside is read by
-// the name that a member has for it, so that equal kernels in two scopes stay two.
+// A fence is another name for a value, and a group reaches across it. Fusions
+// contain no fences. A value from outside is read by the name that a member has
+// for it, so that equal kernels in two scopes stay two.
 //
 //   before   %0 = nn.tanh %x                    group A
 //            %1 = nn.matmul %0, %w              a library's: A is closed
@@ -23,7 +32,8 @@
 //            %1 = nn.matmul %0, %w
 //            %3 = nn.fusion(%x) { nn.mul, nn.reduce_sum }
 //
-// Groups are found by the operands of an op, never by looking through all groups: the time is linear in the uses.
+// Groups are found through the operands of an op, never by a search through all
+// groups, so that the time is linear in the number of uses.
 #include "passes/local/Aliases.h"
 #include "passes/local/DeviceTraits.h"
 #include "passes/local/MoveReshapes.h"
@@ -46,7 +56,8 @@ namespace {
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Gives each op that is part of a kernel an extension of its own.
+/// Clones ops that only extend elements, one for each op of a kernel that uses
+/// them.
 void extendWhereUsed(Block &block, const DeviceTraits &traits) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (!onlyExtends(&op) || op.hasOneUse())
@@ -61,18 +72,20 @@ void extendWhereUsed(Block &block, const DeviceTraits &traits) {
 
 struct Group {
   SmallVector<Operation *> members;               ///< in any order
-  sbp::Shape shape;                               ///< of the loops
-  LoopPattern pattern = LoopPattern::Elementwise; ///< of all members together
+  sbp::Shape shape;                               ///< the shape of the loops
+  LoopPattern pattern = LoopPattern::Elementwise; ///< the pattern of all members together
   bool hasRows = false, hasColumns = false;
   bool isOrderly = true; ///< whether each member reads the others' results where a row nest makes them
-  bool isClosed = false; ///< no op may join any more
-  int64_t last = 0;      ///< number of the last member
+  bool isClosed = false; ///< whether no op may join any more
+  int64_t last = 0;      ///< the number of the last member
 };
 
-/// Walks the block once. An op joins the groups of those that made its operands or use them too; these are looked up,
-/// so that the number of other groups does not matter. A group is closed when something outside of it has used a
-/// member's result: the fusion, which stands at its last member, would come too late for it. So of what is asked
-/// about an op and an open group, only what the op itself reads counts: nobody else outside reads the group.
+/// Walks the block once. An op joins the groups that made its operands or use
+/// them, too. These are looked up, so that the number of other groups does not
+/// matter. A group is closed as soon as an op outside of it has used the result
+/// of a member: the fusion, which stands at the last member, would come too
+/// late for that op. So no op outside reads from an open group, and only the
+/// operands of an op decide whether it may join one.
 class Fuser {
 public:
   Fuser(Block &block, DeviceTraits traits)
@@ -130,20 +143,21 @@ private:
     return groups.size() - 1;
   }
 
-  /// The group that `id` has become part of.
+  /// Returns the group into which `id` has been merged, or `id` itself.
   GroupId groupOf(GroupId id) {
     while (mergedInto[id] != id)
       id = mergedInto[id] = mergedInto[mergedInto[id]];
     return id;
   }
 
-  /// The group of the op that made `value`, or none.
+  /// Returns the group of the op that made `value`, if it is in one.
   std::optional<GroupId> makerOf(Value value) {
     auto known = ids.find(behindFences(value).getDefiningOp());
     return known == ids.end() ? std::nullopt : std::optional<GroupId>(groupOf(known->second));
   }
 
-  /// Appends the fewer members to the more. `op` is the one that joins `id` to `joined`.
+  /// Merges two groups: appends the members of the smaller one to those of the
+  /// larger. `op` is the op that joins `id` to `joined`.
   GroupId merge(GroupId id, GroupId joined, Operation *op, const OpLoops &loops) {
     bool isOrderly = readsOrderly(id, op, loops);
     if (groups[id].members.size() > groups[joined].members.size())
@@ -171,10 +185,11 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // What can be joined
+  // Joining
   //===--------------------------------------------------------------------===//
 
-  /// Open groups with the same loops that made an operand of `op` or use one too, in the order of their last members.
+  /// Returns the open groups with the same loops that made an operand of `op`
+  /// or use one, too, in the order of their last members.
   SmallVector<GroupId> candidates(Operation *op, const OpLoops &loops) {
     SmallVector<GroupId> result;
     for (Value operand : op->getOperands()) {
@@ -193,7 +208,8 @@ private:
     return result;
   }
 
-  /// Leaves each group once, under its present number, and none that is closed or full.
+  /// Removes groups that are closed or full from a list, and renumbers merged
+  /// groups, so that each is there once.
   void forgetClosed(SmallVector<GroupId, 2> &list) {
     for (GroupId &id : list)
       id = groupOf(id);
@@ -209,27 +225,31 @@ private:
            !(isRowNest && loops.pattern == LoopPattern::Reduction);
   }
 
-  /// Whether an operand that a member has too is reason enough: what a row nest reads row by row, or is no scalar.
+  /// Whether a common operand is reason enough to join a group. A row nest must
+  /// read it row by row; otherwise the op must be elementwise.
   static bool mayShare(const Group &group, Value operand, const OpLoops &loops) {
     bool isRowNest = group.pattern != LoopPattern::Elementwise;
     bool isWide = sbp::shapeOf(operand.getType()) == group.shape;
     return isRowNest ? isWide : loops.pattern == LoopPattern::Elementwise;
   }
 
-  /// Whether the device can sum over rows in the walk that makes them.
+  /// Whether the device can sum over the rows in the same walk that computes
+  /// along them.
   bool suitsDevice(const Group &a, const Group &b) const {
     bool mixes = (a.hasColumns || b.hasColumns) && (a.hasRows || b.hasRows);
     return traits.sumsBesideRows || !mixes;
   }
 
-  /// Whether `op` needs what a member sums over the rows: it is there only when all rows are done.
+  /// Whether `op` needs a sum over the rows that a member computes: the sum
+  /// exists only after all rows are done.
   bool needsSum(GroupId group, Operation *op) {
     return llvm::any_of(op->getOperands(), [&](Value operand) {
       return columnSums.contains(behindFences(operand).getDefiningOp()) && makerOf(operand) == group;
     });
   }
 
-  /// Whether members of a row nest read each other's results where they make them.
+  /// Whether members of a row nest read each other's results at the place where
+  /// these are made.
   bool isOrderly(GroupId group, GroupId joined, Operation *op, const OpLoops &loops) {
     const Group &a = groups[group], &b = groups[joined];
     if (a.pattern == LoopPattern::Elementwise && b.pattern == LoopPattern::Elementwise)
@@ -244,10 +264,10 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // What is closed
+  // Closing
   //===--------------------------------------------------------------------===//
 
-  /// The groups whose results `op` uses from outside.
+  /// Closes the groups whose results `op` uses from outside.
   void closeUsed(Operation *op) {
     auto own = ids.find(op);
     for (Value operand : op->getOperands())
@@ -256,14 +276,15 @@ private:
           groups[*maker].isClosed = true;
   }
 
-  /// What reads a storage must not move behind its assignment.
+  /// Closes the groups that read a storage, since they must not move behind its
+  /// assignment.
   void closeReadersOf(StringRef storage) {
     for (GroupId id : readers[storage])
       groups[groupOf(id)].isClosed = true;
     readers[storage].clear();
   }
 
-  /// What a view looks at.
+  /// Returns the value of which this one is a view or another name.
   static Value sourceOf(Value value) {
     while (Value aliased = aliasedBy(value.getDefiningOp()))
       value = aliased;
@@ -312,7 +333,8 @@ private:
     replace(group, members, outputs, fusion);
   }
 
-  /// What members use that none makes, each value once; `names` gives the name by which the fusion reads it.
+  /// Returns the values that members use and none makes, each once. `names`
+  /// gets the name by which the fusion reads each of them.
   static SmallVector<Value> inputsOf(const Group &group, const Members &members, DenseMap<Value, Value> &names) {
     SmallVector<Value> inputs;
     for (Operation *member : group.members)
@@ -335,8 +357,8 @@ private:
     return false;
   }
 
-  /// Puts the fusion in the place of its members. Fences of what it gives stand behind it, and those between members
-  /// go.
+  /// Replaces the members by the fusion. Fences of its results move behind it,
+  /// and fences between members are erased.
   static void replace(const Group &group, const Members &members, MutableArrayRef<Value> outputs, nn::FusionOp fusion) {
     SmallVector<Operation *> gone = group.members;
     for (size_t i = 0; i < gone.size(); ++i)
@@ -357,11 +379,11 @@ private:
 
   Block &block;
   const DeviceTraits traits;
-  const DenseSet<Operation *> addends; ///< of sums over rows that are kernels of their own
+  const DenseSet<Operation *> addends; ///< ops that are computed in the kernels of sums over rows
   std::vector<Group> groups;
-  std::vector<GroupId> mergedInto;                  ///< per group; itself, when in none
-  DenseMap<Operation *, GroupId> ids;               ///< of the visited ops
-  DenseMap<Value, SmallVector<GroupId, 2>> users;   ///< of what is no scalar
+  std::vector<GroupId> mergedInto;                  ///< per group: the group into which it was merged, or itself
+  DenseMap<Operation *, GroupId> ids;               ///< by visited op
+  DenseMap<Value, SmallVector<GroupId, 2>> users;   ///< by value that is no scalar
   llvm::StringMap<SmallVector<GroupId, 2>> readers; ///< by storage
   DenseSet<Operation *> columnSums;
 };

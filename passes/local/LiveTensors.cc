@@ -18,7 +18,9 @@ RankedTensorType typeOf(Value value) {
   return pending ? pending.getTensor() : dyn_cast<RankedTensorType>(value.getType());
 }
 
-/// Of what is too large for any memory, which the plan refuses, less, so that many of them can be added up.
+/// Returns the aligned bytes of a value. A tensor that is too large for any
+/// memory, which the plan refuses, counts as kMostBytes, so that many of them
+/// can be added up.
 int64_t alignedBytesOf(Value value) {
   const RankedTensorType type = typeOf(value);
   const std::optional<int64_t> exact = sbp::checkedBytes(sbp::shapeOf(type), sbp::elementBytes(type));
@@ -45,7 +47,7 @@ LiveTensors::LiveTensors(Block &block, const DeviceTraits &traits) : sumsInPlace
       nextAssigns[assign.getStorage()] = assign;
     if (auto read = dyn_cast<ccl::ReadOp>(op))
       if (Operation *assign = nextAssigns.lookup(read.getStorage());
-          !assign || !isUsedBehind(read.getResult(), assign)) // else it is copied
+          !assign || !isUsedBehind(read.getResult(), assign)) // else the value is copied
         stored.insert(read.getResult());
   }
   for (BlockArgument argument : block.getArguments())
@@ -80,7 +82,7 @@ int64_t LiveTensors::numberOf(Value value) {
   return known->second;
 }
 
-/// The value that names these bytes first.
+/// Returns the first name of the bytes of a value.
 Value LiveTensors::firstName(Value value) const {
   for (;;) {
     Operation *maker = value.getDefiningOp();
@@ -94,7 +96,8 @@ Value LiveTensors::firstName(Value value) const {
   }
 }
 
-/// That, or the one of what it is made a part of. (Whatever takes a value comes behind it, so this ends.)
+/// Returns the first name of a value, or of the tensor in whose bytes the value
+/// is made. (Ops that take a value come after it, so this ends.)
 Value LiveTensors::rootOf(Value value) const {
   for (;;) {
     value = firstName(value);
@@ -105,13 +108,14 @@ Value LiveTensors::rootOf(Value value) const {
   }
 }
 
-/// Whether what a rank keeps of a sum leaves the bucket.
+/// Whether the block that a rank keeps of a sum is moved out of the operand.
 bool LiveTensors::isMovedOut(Operation *wait) const {
   auto collective = cast<ccl::WaitOp>(wait).getPending().getDefiningOp<ccl::CollectiveOpInterface>();
   return collective && memoryOf(collective) == ccl::Memory::InOperand && !sumsInPlace.contains(collective);
 }
 
-/// What is made in the place of a pack, a collective, or a storage.
+/// Notes operands that are made in the place of a pack, a collective or a
+/// storage.
 void LiveTensors::join(Operation *op) {
   if (auto pack = dyn_cast<ccl::PackOp>(op)) {
     for (Value input : pack.getInputs())
@@ -149,13 +153,13 @@ LiveTensors::Numbers LiveTensors::touched(Operation *op) {
   llvm::for_each(op->getOperands(), touch);
   llvm::for_each(op->getResults(), touch);
   if (auto collective = dyn_cast<ccl::CollectiveOpInterface>(op)) {
-    if (memoryOf(collective) == ccl::Memory::InOperand) // writes what it keeps from its start on
+    if (memoryOf(collective) == ccl::Memory::InOperand) // it writes the result from its start on
       touch(waitOf(collective).getResult());
     found.insert(stagings[op] = add(callOf(collective).workspaceBytes()));
   }
   if (auto wait = dyn_cast<ccl::WaitOp>(op))
     if (auto collective = wait.getPending().getDefiningOp<ccl::CollectiveOpInterface>()) {
-      touch(collective.getInput()); // reads it until it has ended
+      touch(collective.getInput()); // it reads its operand until it has ended
       found.insert(stagings.lookup(collective));
     }
   return Numbers(found.begin(), found.end());

@@ -1,8 +1,10 @@
-// What a rank stores: buckets, and variables that are in none.
+// Decides what a rank stores: buckets, and variables that are in none.
 //
-// A bucket's members, and their states of each role, are one storage; it has a rank's share of the bucket's elements
-// where they are split. Every other variable is a storage of its own, of the shape of the rank's piece. A storage
-// lists its members and where the rank's piece of each begins. What is at other ranks alone (At) has no element here.
+// The members of a bucket, and their states of each role, are one storage,
+// which has the rank's share of the bucket's elements if they are split. Every
+// other variable is a storage of its own, with the shape of the rank's piece. A
+// storage lists its members and where the rank's piece of each begins.
+// Variables that only other ranks hold (At) have no elements here.
 //
 //   before   sbp.bucket @l : tensor<64xf32> holds [@w, @b] at [0, 48]    both with storage S(@l), on 2 ranks
 //            sbp.variable @v : tensor<10x4xf32> storage S(0)

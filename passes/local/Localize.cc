@@ -1,12 +1,15 @@
-// The program of one rank: a translation op by op, in the order of the global program.
+// Makes the program of one rank: translates op by op, in the order of the
+// global program.
 //
 //   a value                       the rank's piece of it (sbp::localType)
 //   sbp.boxing                    a collective for each step, or a slice (LocalizeBoxing.h)
 //   sbp.bucket_read, .._assign    ccl.read, ccl.assign of the storage of that bucket and role
 //   sbp.bucket_pack, .._member    ccl.pack, ccl.view
-//   sbp.fence, sbp.scope          the same, on pieces: what stands in two scopes stays two until it is a plan
+//   sbp.fence, sbp.scope          the same, on pieces, so that equal ops in two
+//                                 scopes stay two until the plan
 //   ops that compute              the same op on pieces
-//   what is at other ranks (At)   nothing, but for its boxings, which all ranks of the axis join
+//   values at other ranks (At)    nothing, except for their boxings, in which all
+//                                 ranks of the axis take part
 #include "passes/global/Passes.h"
 #include "passes/local/Aliases.h"
 #include "passes/local/LocalStorages.h"
@@ -25,6 +28,7 @@ namespace splitcast {
 
 namespace {
 
+/// Translates one function.
 class FunctionLocalizer {
 public:
   FunctionLocalizer(func::FuncOp source, const SymbolTable &symbols, Storages &storages, const RankView &rank,
@@ -73,7 +77,7 @@ private:
     return success();
   }
 
-  /// Whether all that the op takes and makes is at other ranks.
+  /// Whether all operands and results of the op are at other ranks.
   bool isElsewhere(Operation *op) const {
     auto isHeld = [&](Type type) {
       sbp::NdAttr signature = sbp::signatureOf(type);
@@ -174,7 +178,8 @@ private:
   // Buckets
   //===--------------------------------------------------------------------===//
 
-  // A rank's piece of a range has extent 1 in the dimensions before the last; at rest it is flat.
+  // A rank's piece of a range has extent 1 in the dimensions before the last.
+  // In its storage it is flat.
 
   void localize(sbp::BucketReadOp read) {
     std::string name = Storages::nameOf(read.getBucket(), read.getRole());
@@ -194,7 +199,7 @@ private:
     SmallVector<Value> parts;
     SmallVector<int64_t> offsets;
     for (auto [input, offset] : llvm::zip(pack.getInputs(), pack.getOffsets()))
-      if (localType(input).getNumElements() > 0) { // what a rank has nothing of, lies nowhere
+      if (localType(input).getNumElements() > 0) { // an empty part has no place
         parts.push_back(values.lookup(input));
         offsets.push_back(placeOf(cast<RankedTensorType>(input.getType()), offset));
       }
@@ -208,7 +213,8 @@ private:
              placeOf(member.getResult().getType(), member.getOffset()), localType(member.getResult()));
   }
 
-  /// Where a member at this offset of a range begins on this rank: that, or of a slot its part of the chunk.
+  /// Returns where a member at this offset of a range begins on this rank: at
+  /// the offset, or, if it is a slot, where its part of the chunk begins.
   int64_t placeOf(RankedTensorType member, int64_t offset) {
     const sbp::NdAttr signature = sbp::signatureOf(member);
     return signature.getFlatSlot() ? flatPiece(sbp::shapeOf(member), signature.toAlgebra(), rank).chunkBegin : offset;
@@ -236,12 +242,13 @@ private:
       if (!piece)
         piece = build.pack({}, {}, RankedTensorType::get({0}, op.getInput().getType().getElementType()));
       piece = localizeStep(build, piece, step, shape, rank.placement, group);
-      isStored = false; // but a part of it, or with something else
+      isStored = false; // the result is a part of the stored value, or holds more than it
     }
-    values[op.getOutput()] = piece; // without a step, another name for the same bytes; null where there are none
+    values[op.getOutput()] = piece; // without a step it is another name for the same bytes; null if this rank has none
   }
 
-  /// Whether ranks that differ from this one along the step's axes alone hold the tensor before or after it.
+  /// Whether this rank takes part in the step: it, or a rank that differs from
+  /// it only along the axes of the step, holds the tensor before or after.
   bool isOfGroup(const sbp::BoxingStep &step) const {
     sbp::NdSbp others = step.from;
     for (int64_t axis : step.axes())
@@ -249,14 +256,16 @@ private:
     return sbp::isHeld(others, rank.coordinates);
   }
 
-  /// What a value is the same number as, but for rounding: behind fences and casts.
+  /// Returns the value before all fences and casts, which has the same numbers,
+  /// except for rounding.
   static Value behindCasts(Value value) {
     while (auto cast = behindFences(value).getDefiningOp<nn::CastOp>())
       value = cast.getInput();
     return behindFences(value);
   }
 
-  /// What is boxed, for messages: the bucket, the variable, or the op that made it.
+  /// Describes what is boxed, for messages: the bucket, the variable, or the op
+  /// that made it.
   static std::string describe(sbp::BoxingOp op) {
     Value value = op.getInput();
     if (auto pack = value.getDefiningOp<sbp::BucketPackOp>())
@@ -303,7 +312,8 @@ FailureOr<RankView> findRank(ModuleOp module, int64_t rank) {
   return view;
 }
 
-/// The axes along which something is at one coordinate: ranks along these have programs of their own.
+/// Returns the axes along which some tensor is at one coordinate. Ranks along
+/// these axes have different programs.
 SmallVector<Attribute> axesApart(ModuleOp global) {
   llvm::SetVector<Attribute> names;
   auto note = [&](Type type) {
@@ -321,7 +331,7 @@ SmallVector<Attribute> axesApart(ModuleOp global) {
   return names.takeVector();
 }
 
-/// Builds into `target` the program of a rank of `global`.
+/// Builds the program of one rank of `global` in `target`.
 LogicalResult localizeInto(ModuleOp target, ModuleOp global, const RankView &rank, int64_t rankNumber) {
   OpBuilder builder = OpBuilder::atBlockEnd(target.getBody());
   target->setAttrs(global->getAttrDictionary());

@@ -1,6 +1,8 @@
-// One step of boxing as collectives. Collectives move flat blocks, one per rank: what is split along the first
-// dimension lies so already; along another one, pieces are cut out before (all-to-all, reduce-scatter) or joined
-// behind (all-gather, all-to-all). Extents are those of each rank, ragged or empty ones included.
+// Emits one step of a boxing as collectives. Collectives move flat blocks, one
+// per rank. A tensor that is split along its first dimension already consists
+// of such blocks. Along another dimension, pieces are cut out before the
+// collective (all-to-all, reduce-scatter) or joined after it (all-gather,
+// all-to-all). Extents are those of each rank, including ragged and empty ones.
 //
 //   S(1) -> B, tensor<4x5xf32> on 2 ranks, of which this is rank 0:
 //            %0 = ccl.all_gather %x blocks [12, 8]      tensor<4x3xf32>, and wait: tensor<20xf32>
@@ -12,18 +14,22 @@
 //            %1 = ccl.all_to_all %0 blocks [6, 4] received [6, 6]
 //            %2 = nn.concat (view %1 at 0), (view %1 at 6) {dim = 0}
 //
-// An exchange along several axes is one all-to-all, too: of boxes, what two ranks have in common of what one has and
-// the other wants. Boxes that a rank gets are joined one dimension after the other, as they tile what it wants.
+// An exchange along several axes is one all-to-all, too. It moves boxes: the
+// elements that one rank has and another one wants. The boxes that a rank
+// receives tile what it wants, and are joined along one dimension after the
+// other.
 //
-// What is at one rank of an axis alone is moved flat, in blocks of which all but one are empty:
+// A tensor that is at one rank of an axis is moved flat, in blocks of which all
+// but one are empty:
 //
 //   At(0) -> At(1), tensor<4x5xf32>:
 //            %0 = ccl.all_to_all (view %x flat) blocks [0, 20] received [0, 0]     on rank 0
 //            %0 = ccl.all_to_all (nothing) blocks [0, 0] received [20, 0]          on rank 1
 //
-// On more than kMostSinglePieces ranks the pieces of one extent are cut or joined together, by a transposition, so
-// that the number of ops does not grow with the number of ranks; that of an exchange does, with those that a rank gives
-// to and gets from.
+// On more than kMostSinglePieces ranks, pieces of equal extent are cut or
+// joined together, by a transposition, so that the number of ops does not grow
+// with the number of ranks. The number of ops of an exchange grows with the
+// number of ranks to which a rank sends and from which it receives.
 #include "passes/local/LocalizeBoxing.h"
 
 #include <map>
@@ -133,7 +139,7 @@ Value CollectiveBuilder::concat(ValueRange inputs, int64_t dim) {
 
 namespace {
 
-/// Elements before and after a dimension.
+/// Returns the numbers of elements before and after a dimension.
 std::pair<int64_t, int64_t> around(const sbp::Shape &shape, int64_t dim) {
   return {sbp::numElements(sbp::Shape(shape.begin(), shape.begin() + dim)),
           sbp::numElements(sbp::Shape(shape.begin() + dim + 1, shape.end()))};
@@ -155,10 +161,11 @@ public:
   std::vector<int64_t> elementsBefore() const { return elements(from); }
   std::vector<int64_t> elementsAfter() const { return elements(to); }
 
-  /// Rank r's part of the dimension that is split after the step.
+  /// Returns rank r's part of the dimension that is split after the step.
   sbp::Interval pieceAfter(int64_t r) const { return piece(to, r); }
 
-  /// What each rank gets of the own operand, along the dimension that is split after the step.
+  /// Returns the extents of what each rank gets of this rank's operand, along
+  /// the dimension that is split after the step.
   std::vector<int64_t> extentsSent() const {
     std::vector<int64_t> extents;
     for (int64_t r = 0; r < group.size(); ++r)
@@ -167,7 +174,8 @@ public:
     return extents;
   }
 
-  /// What the own result has of each rank, along the dimension that is split before the step.
+  /// Returns the extents of what this rank's result has of each rank, along the
+  /// dimension that is split before the step.
   std::vector<int64_t> extentsReceived() const {
     std::vector<int64_t> extents;
     for (int64_t r = 0; r < group.size(); ++r)
@@ -200,24 +208,26 @@ private:
   }
 
   sbp::Sbp from, to;
-  sbp::Shape whole; ///< what the other axes leave
+  sbp::Shape whole; ///< the shape that the other axes leave
 };
 
 bool isLeading(const sbp::Shape &shape, int64_t dim) {
   return std::all_of(shape.begin(), shape.begin() + dim, [](int64_t extent) { return extent == 1; });
 }
 
-/// Up to so many pieces are cut and joined one by one. More are by a transposition of all that have the same extent, so
-/// that the number of ops does not grow with the number of ranks.
+/// Up to this many pieces are cut and joined one by one. With more, one
+/// transposition handles all pieces of the same extent, so that the number of
+/// ops does not grow with the number of ranks.
 constexpr size_t kMostSinglePieces = 8;
 
-/// Neighbouring pieces of a dimension that have the same extent, from `begin` on.
+/// Adjacent pieces of a dimension that have the same extent, from `begin` on.
 struct EqualPieces {
   int64_t begin, count, extent;
 };
 
-/// Those among pieces of these extents, without the empty ones. There are few of them: pieces of a dimension have two
-/// sizes, and what another piece has of them two more at its ends.
+/// Returns the groups of equal pieces among pieces of these extents, without
+/// the empty ones. There are few: the pieces of a dimension have two lengths,
+/// and their overlaps with another piece have two more at its ends.
 SmallVector<EqualPieces, 4> equalPieces(ArrayRef<int64_t> extents) {
   SmallVector<EqualPieces, 4> runs;
   int64_t begin = 0;
@@ -232,7 +242,8 @@ SmallVector<EqualPieces, 4> equalPieces(ArrayRef<int64_t> extents) {
   return runs;
 }
 
-/// Joins along `dim` pieces of these extents that lie one after the other in `flat`; `shape` is that of the result.
+/// Joins pieces of these extents, which lie one after the other in `flat`,
+/// along `dim`. `shape` is that of the result.
 Value joinPieces(CollectiveBuilder &build, Value flat, const sbp::Shape &shape, int64_t dim,
                  ArrayRef<int64_t> extents) {
   const auto [outer, inner] = around(shape, dim);
@@ -269,7 +280,8 @@ Value gather(CollectiveBuilder &build, Value input, const StepShapes &shapes, in
                                 : joinPieces(build, flat, result, dim, shapes.extentsReceived());
 }
 
-/// The operand cut along `dim` into pieces of these extents, one behind the other.
+/// Cuts the operand along `dim` into pieces of these extents, and packs them
+/// one after the other.
 Value packPieces(CollectiveBuilder &build, Value input, int64_t dim, ArrayRef<int64_t> extents) {
   sbp::Shape shape = sbp::shapeOf(input.getType());
   if (isLeading(shape, dim))
@@ -298,7 +310,7 @@ Value scatter(CollectiveBuilder &build, Value input, const StepShapes &shapes, i
   return build.view(block, 0, shapes.after(shapes.group.index));
 }
 
-/// What ranks give each other in an exchange along several axes.
+/// The boxes that ranks send each other in an exchange along several axes.
 class BoxesExchanged {
 public:
   BoxesExchanged(const sbp::BoxingStep &step, const sbp::Shape &shape, const sbp::Placement &placement,
@@ -311,7 +323,8 @@ public:
     }
   }
 
-  /// Of the whole tensor, what goes to rank r of the group and what comes from there.
+  /// Return the boxes of the whole tensor that go to rank r of the group, and
+  /// that come from it.
   sbp::Box sent(int64_t r) const { return given(own, r); }
   sbp::Box received(int64_t r) const { return given(r, own); }
   const sbp::Box &ownBefore() const { return before[own]; }
@@ -337,7 +350,8 @@ sbp::Shape shapeOf(const sbp::Box &box) {
   return shape;
 }
 
-/// A box of the whole tensor that lies, row by row, from an element of a flat tensor on; or, joined of such, a value.
+/// A box of the whole tensor that lies in row-major order in a flat tensor,
+/// from element `offset` on; or a value that has been joined from such boxes.
 struct PlacedBox {
   sbp::Box box;
   int64_t offset = 0;
@@ -348,7 +362,8 @@ Value valueOf(CollectiveBuilder &build, Value flat, const PlacedBox &placed) {
   return placed.joined ? placed.joined : build.view(flat, placed.offset, shapeOf(placed.box));
 }
 
-/// Joins boxes along `dim`, in which they follow one another and in all others are alike.
+/// Joins boxes that follow one another along `dim` and are equal in all other
+/// dimensions.
 PlacedBox joinAlong(CollectiveBuilder &build, Value flat, size_t dim, ArrayRef<PlacedBox> parts) {
   PlacedBox whole = parts.front();
   bool liesSo = isLeading(shapeOf(whole.box), dim) && !whole.joined;
@@ -367,7 +382,8 @@ PlacedBox joinAlong(CollectiveBuilder &build, Value flat, size_t dim, ArrayRef<P
   return whole;
 }
 
-/// Joins boxes that tile one: those that differ only in the last dimension first.
+/// Joins boxes that tile a larger one, those that differ only in the last
+/// dimension first.
 PlacedBox joinBoxes(CollectiveBuilder &build, Value flat, size_t dim, ArrayRef<PlacedBox> boxes) {
   if (dim == boxes.front().box.size())
     return boxes.front();
@@ -431,7 +447,8 @@ namespace {
 
 Value flat(CollectiveBuilder &build, Value input) { return build.view(input, 0, {typeOf(input).getNumElements()}); }
 
-/// What arrived of each rank, one behind the other, as this rank holds it afterwards.
+/// Arranges what arrived from the ranks, one block after the other, as this
+/// rank holds the tensor after the step.
 Value receive(CollectiveBuilder &build, Value received, const StepShapes &shapes, const sbp::Sbp &from) {
   const sbp::Shape after = shapes.after(shapes.group.index);
   if (!from.isSplit() || typeOf(received).getNumElements() == 0 || isLeading(after, from.dim))
@@ -439,7 +456,8 @@ Value receive(CollectiveBuilder &build, Value received, const StepShapes &shapes
   return joinPieces(build, received, after, from.dim, shapes.extentsReceived());
 }
 
-/// An all-to-all in which one rank sends all, or one rank receives all.
+/// Emits an all-to-all in which one rank sends everything, or one rank receives
+/// everything.
 Value sendAndReceive(CollectiveBuilder &build, Value input, const StepShapes &shapes, const sbp::Sbp &from,
                      const sbp::Sbp &to) {
   const int64_t own = shapes.group.index, ranks = shapes.group.size();
@@ -455,8 +473,8 @@ Value sendAndReceive(CollectiveBuilder &build, Value input, const StepShapes &sh
   return receive(build, build.allToAll(packed, sent, received), shapes, from);
 }
 
-/// A step from or to ranks at one coordinate of its axis. What a rank holds nothing of has 0 elements, in one
-/// dimension.
+/// Emits a step from or to ranks at one coordinate of its axis. A tensor of
+/// which a rank holds nothing has 0 elements, in one dimension.
 Value localizeMove(CollectiveBuilder &build, Value input, const sbp::BoxingStep &step, const sbp::Shape &shape,
                    const sbp::Placement &placement, const AxisGroup &group) {
   const StepShapes shapes(step, shape, placement, group);

@@ -15,14 +15,14 @@ bool isMadeByKernel(Value value, const DeviceTraits &traits) {
   return made && isFusible(made, traits);
 }
 
-/// Whether kernels use the value, and nothing else does.
+/// Whether the value has users, and all of them are ops of kernels.
 bool isUsedByKernelsAlone(Value value, const DeviceTraits &traits) {
   return !value.use_empty() && llvm::all_of(value.getUsers(), [&](Operation *user) {
     return isa<sbp::FenceOp>(user) ? isUsedByKernelsAlone(user->getResult(0), traits) : isFusible(user, traits);
   });
 }
 
-/// The op, if it casts to a smaller float.
+/// Returns the op if it casts to a smaller float, else null.
 nn::CastOp narrowingCast(Operation *op) {
   auto cast = dyn_cast<nn::CastOp>(op);
   const bool isNarrowing = cast && isa<FloatType>(typeOf(cast).getElementType()) &&
@@ -30,11 +30,12 @@ nn::CastOp narrowingCast(Operation *op) {
   return isNarrowing ? cast : nn::CastOp();
 }
 
-/// A reshape of a reshape is one of what that takes; one to the shape of that is nothing.
+/// Lets a reshape of a reshape take the operand of the first one, and erases
+/// reshapes to the shape of their operand.
 void shortenReshapes(Block &block) {
   for (auto reshape : llvm::make_early_inc_range(block.getOps<nn::ReshapeOp>())) {
     Operation *before = reshape.getInput().getDefiningOp();
-    if (auto other = dyn_cast_or_null<nn::ReshapeOp>(before)) { // which is shortened already
+    if (auto other = dyn_cast_or_null<nn::ReshapeOp>(before)) { // it has been shortened already
       reshape.getInputMutable().assign(other.getInput());
       if (other.use_empty())
         other.erase();
@@ -46,8 +47,9 @@ void shortenReshapes(Block &block) {
   }
 }
 
-/// Casts to smaller floats, up to the kernels that make what they read, if nobody else reads it in that shape: else
-/// both would lie in memory until the cast was needed.
+/// Moves casts to smaller floats before the reshape of their operand, to the
+/// kernel that makes it, if nothing else reads the reshaped value. Otherwise
+/// both tensors would lie in memory until the cast.
 void raiseNarrowingCasts(Block &block, const DeviceTraits &traits) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     nn::CastOp cast = narrowingCast(&op);
@@ -63,6 +65,7 @@ void raiseNarrowingCasts(Block &block, const DeviceTraits &traits) {
   }
 }
 
+/// Moves elementwise ops behind the reshapes of their results.
 class Lowerer {
 public:
   Lowerer(Block &block, const DeviceTraits &traits) : traits(traits) {
@@ -70,7 +73,8 @@ public:
       open.push_back(reshape);
   }
 
-  /// From the last one on: what a reshape leaves behind stands before it.
+  /// Goes from the last reshape to the first: reshapes that a move creates come
+  /// before the moved op.
   void run() {
     while (!open.empty()) {
       nn::ReshapeOp reshape = open.pop_back_val();
@@ -91,14 +95,16 @@ private:
     });
   }
 
-  /// Whether an attribute may be of dimensions, as a permutation is: all but floats, types and flags.
+  /// Whether an attribute may name dimensions, as a permutation does. Floats,
+  /// types and flags do not.
   static bool namesDimensions(Operation *op) {
     return !llvm::all_of(op->getAttrs(), [](NamedAttribute attribute) {
       return isa<FloatAttr, TypeAttr, UnitAttr>(attribute.getValue());
     });
   }
 
-  /// Whether operands are read at the place of the result's element, or at its last coordinates.
+  /// Whether the op is elementwise, and reads each operand at the coordinates
+  /// of the result's element, or at the last of these.
   static bool isElementwise(Operation *op) {
     if (OpLoops(op).pattern != LoopPattern::Elementwise)
       return false;
@@ -113,7 +119,7 @@ private:
     return typeOf(operand).getShape() == typeOf(maker->getResult(0)).getShape();
   }
 
-  /// Whether the dimensions are the last of both shapes.
+  /// Whether both shapes of the reshape end in `shape`.
   static bool isOfBoth(ArrayRef<int64_t> shape, nn::ReshapeOp reshape) {
     auto isLastOf = [&](ArrayRef<int64_t> whole) {
       return shape.size() < whole.size() && whole.take_back(shape.size()) == shape;
@@ -121,7 +127,8 @@ private:
     return isLastOf(typeOf(reshape.getInput()).getShape()) && isLastOf(typeOf(reshape).getShape());
   }
 
-  /// The op is made again where it stands, so that it reads no storage behind an assignment.
+  /// Replaces the op and the reshape by the op on reshaped operands. It stays
+  /// at its place, so that it reads no storage behind an assignment.
   void lower(Operation *maker, nn::ReshapeOp reshape) {
     OpBuilder builder(maker);
     SmallVector<Value> operands;
@@ -134,8 +141,9 @@ private:
       maker->erase();
   }
 
-  /// One reshape for each value and shape, before the first op that needs it: so that a value that is used twice is one
-  /// operand of a kernel.
+  /// Returns the value in this shape. There is one reshape for each value and
+  /// shape, before the first op that needs it, so that a value that is used
+  /// twice is one operand of a kernel.
   Value inShape(Value value, ArrayRef<int64_t> shape, Operation *user) {
     while (auto reshape = value.getDefiningOp<nn::ReshapeOp>())
       value = reshape.getInput();

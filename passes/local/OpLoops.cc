@@ -8,7 +8,7 @@ using namespace mlir;
 namespace splitcast {
 namespace {
 
-/// The first operand of the highest rank.
+/// Returns the first operand of the highest rank.
 const sbp::TensorFactors *widestOperand(const sbp::LoopSpec &spec) {
   const sbp::TensorFactors *widest = nullptr;
   for (const sbp::TensorFactors &operand : spec.operands)
@@ -17,7 +17,8 @@ const sbp::TensorFactors *widestOperand(const sbp::LoopSpec &spec) {
   return widest;
 }
 
-/// All dimensions of `rows`, in order, or all but the last.
+/// Whether the tensor has all dimensions of `rows`, in order, or all but the
+/// last.
 bool isOfRows(const sbp::TensorFactors &tensor, const sbp::TensorFactors &rows) {
   return (tensor.size() == rows.size() || tensor.size() + 1 == rows.size()) &&
          std::equal(tensor.begin(), tensor.end(), rows.begin());
@@ -27,7 +28,7 @@ bool isDirect(const sbp::TensorFactors &tensor) {
   return llvm::all_of(tensor, [](const std::vector<int> &dim) { return dim.size() == 1; });
 }
 
-/// Of an op that is not elementwise.
+/// Returns the pattern of an op that is not elementwise.
 LoopPattern patternOfSum(const sbp::LoopSpec &spec, const sbp::TensorFactors &rows) {
   sbp::TensorFactors row = {rows.back()};
   auto kindOf = [&](const std::vector<int> &dim) { return spec.factors[dim.front()].kind; };

@@ -1,20 +1,26 @@
-// The order of ops in which least is live at once, as far as two greedy orders find one.
+// Orders ops so that fewer bytes are live at once, as far as two greedy methods
+// find such an order.
 //
-// Collectives, waits and assignments stay where they are, so what runs beside what does not change; so does an op whose
-// result some assignment takes, since it is made over what is stored. Ops between two of those are a stretch, in which
-// nothing but values orders them. Two orders of a stretch are tried:
+// Collectives, waits and assignments stay where they are, so that the same ops
+// run while a collective is under way. So do ops whose results are assigned,
+// since they are written over the stored values. The ops between two of these
+// are a stretch, in which only operands determine the order. Two orders of a
+// stretch are tried:
 //
-//   from its beginning   of the ops whose operands are there, the one after which least is live
-//   from its end         of the ops whose results nobody needs any more, the one before which least is live
+//   from its beginning   of the ops whose operands exist, the one after which the
+//                        fewest bytes are live
+//   from its end         of the ops whose results no later op needs, the one before
+//                        which the fewest bytes are live
 //
 //   before   %a = nn.matmul %x, %w       live behind it: %x, %a          after   %a = nn.matmul %x, %w
 //            %b = nn.matmul %x, %w               %x, %a, %b                      %c = nn.matmul %a, %n   (small)
 //            %c = nn.matmul %a, %n               %b, %c                          %b = nn.matmul %x, %w
 //            %d = nn.matmul %b, %n                                               %d = nn.matmul %b, %n
 //
-// A stretch takes the better one if its own order needs more than the program needs anywhere at least: elsewhere a new
-// order would lower nothing. What is live is what LiveTensors says; besides, a kernel writes over an operand of the
-// same size that it is the last to use.
+// A stretch takes the better order if its own order needs more bytes than the
+// program needs elsewhere in any case; otherwise a new order would not lower
+// the peak. LiveTensors says which tensors are live. In addition, a kernel
+// writes over an operand of the same size if it is the last to use it.
 #include "passes/local/Aliases.h"
 #include "passes/local/LiveTensors.h"
 #include "passes/local/Passes.h"
@@ -35,10 +41,11 @@ namespace {
 
 using Numbers = LiveTensors::Numbers;
 
-/// How often each tensor has been touched by what comes before some point: or, seen from the end, behind it.
+/// By tensor: how many of the ops before some point have used it or, from the
+/// end, how many of the ops behind it.
 using Seen = std::vector<int64_t>;
 
-/// An order of a stretch, made from one of its ends.
+/// Orders a stretch greedily, from one of its ends.
 class GreedyOrder {
 public:
   GreedyOrder(const LiveTensors &tensors, ArrayRef<Operation *> ops) : tensors(tensors), ops(ops) {
@@ -57,9 +64,9 @@ public:
     }
   }
 
-  /// `seen`: by what comes before the stretch; left as it was.
+  /// `seen` counts the uses before the stretch; it is the same afterwards.
   SmallVector<Operation *> fromBeginning(Seen &seen) { return order(seen, makers, users, 1); }
-  /// `seen`: by what comes behind the stretch; left as it was.
+  /// `seen` counts the uses behind the stretch; it is the same afterwards.
   SmallVector<Operation *> fromEnd(Seen &seen) {
     SmallVector<Operation *> result = order(seen, users, makers, -1);
     std::reverse(result.begin(), result.end());
@@ -67,10 +74,11 @@ public:
   }
 
 private:
-  /// `direction`: of the ops that are as good, the first or the last is taken.
+  /// Of equally good ops, direction 1 takes the first and direction -1 the
+  /// last.
   SmallVector<Operation *> order(Seen &seen, ArrayRef<Numbers> needed, ArrayRef<Numbers> needing, int64_t direction) {
     std::vector<int64_t> growth(ops.size(), 0), missing;
-    std::set<std::pair<int64_t, int64_t>> ready; // by how many bytes more are live behind them
+    std::set<std::pair<int64_t, int64_t>> ready; // by how many more bytes are live after them
     for (auto [number, op] : llvm::enumerate(ops)) {
       for (int64_t tensor : tensors.of(op))
         growth[number] += growthBy(tensor, seen[tensor]);
@@ -106,7 +114,8 @@ private:
     return result;
   }
 
-  /// Of an op that touches a tensor which so many others have touched before.
+  /// Returns by how many bytes a tensor changes what is live after an op that
+  /// uses it, if `seen` ops have used it before.
   int64_t growthBy(int64_t tensor, int64_t seen) const {
     const bool isFirst = seen == 0, isLast = seen + 1 == tensors.allTouches()[tensor];
     return (isFirst ? tensors.bytesOf(tensor) : 0) - (isLast ? tensors.bytesOf(tensor) : 0);
@@ -116,10 +125,10 @@ private:
   ArrayRef<Operation *> ops;
   DenseMap<Operation *, int64_t> numbers;
   std::vector<Numbers> makers, users;
-  DenseMap<int64_t, Numbers> touching; ///< by tensor
+  DenseMap<int64_t, Numbers> touching; ///< by tensor: the ops that use it
 };
 
-/// What is live while a program runs.
+/// Counts the bytes that are live while a program runs.
 class LiveBytes {
 public:
   explicit LiveBytes(const LiveTensors &tensors) : tensors(tensors), before(tensors.allTouches().size(), 0) {
@@ -129,9 +138,9 @@ public:
     }
   }
 
-  /// Touches of what has run.
+  /// Returns, by tensor, how many of the ops that have run use it.
   Seen &seen() { return before; }
-  /// Runs an op; the bytes that are live meanwhile.
+  /// Runs an op. Returns the bytes that are live meanwhile.
   int64_t run(Operation *op) {
     int64_t ended = 0;
     Numbers begun, dying; // bytes
@@ -146,7 +155,7 @@ public:
         dying.push_back(bytes);
     }
     int64_t meanwhile = live + tensors.workspaceOf(op);
-    if (isa<nn::FusionOp>(op)) // writes over what it is the last to use
+    if (isa<nn::FusionOp>(op)) // it writes over operands that it is the last to use
       for (int64_t bytes : begun)
         if (auto *same = llvm::find(dying, bytes); same != dying.end()) {
           meanwhile -= bytes;
@@ -155,7 +164,8 @@ public:
     live -= ended;
     return meanwhile;
   }
-  /// The most that is live in a stretch in this order; nothing has run then.
+  /// Returns the most bytes that are live while the ops run in this order.
+  /// Afterwards the state is as before.
   int64_t most(ArrayRef<Operation *> ops) {
     const int64_t liveBefore = live;
     int64_t most = 0;
@@ -174,11 +184,11 @@ private:
   int64_t live = 0;
 };
 
-/// Ops that nothing but values orders, and the one behind them, which stays.
+/// Ops that only their operands order, and the op behind them, which stays.
 struct Stretch {
   SmallVector<Operation *> ops;
   Operation *end = nullptr;
-  SmallVector<Operation *> better;    ///< if there is one
+  SmallVector<Operation *> better;    ///< a better order, if there is one
   int64_t most = 0, mostOfBetter = 0; ///< bytes that are live at once
 };
 
@@ -189,7 +199,7 @@ struct OrderForMemory : splitcast::impl::OrderForMemoryPassBase<OrderForMemory> 
     Block &block = getOperation().getBody().front();
     const LiveTensors tensors(block, deviceTraitsOf(getOperation()->getParentOfType<ModuleOp>()));
     std::vector<Stretch> stretches = stretchesOf(block, tensors);
-    int64_t least = 0; // of any order
+    int64_t least = 0; // what every order needs
     LiveBytes live(tensors);
     for (Stretch &stretch : stretches) {
       stretch.most = live.most(stretch.ops);
@@ -226,7 +236,8 @@ private:
     return stretches;
   }
 
-  /// Finds better orders of stretches that have more than `least`; raises it to what the best orders have.
+  /// Finds better orders of stretches that need more than `least`, and raises
+  /// `least` to what the best orders need.
   static void improve(MutableArrayRef<Stretch> stretches, const LiveTensors &tensors, int64_t &least) {
     LiveBytes live(tensors);
     Seen behind = tensors.allTouches();

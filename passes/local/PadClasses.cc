@@ -1,12 +1,16 @@
-// Rows of logits that begin where a device loads them whole.
+// Pads logits so that each row begins at an address from which the device loads
+// elements at full speed.
 //
-//   1. A product whose rows are no multiple of the device's row alignment, and which a softmax cross-entropy or its
-//      gradient reads, gets rows that are: zeros are appended to the operand that has the classes.
-//   2. The cross-entropy and its gradient are told how many columns are classes; the gradient's others are 0.
-//   3. Products of that gradient take it as it is: where they contract the classes, zeros are appended to the other
-//      operand, which change no sum; where they keep them, the result's first rows are the result.
-//   4. Whatever else reads the gradient gets the columns that are classes. Logits that something else reads are left
-//      alone: they would be there twice.
+//   1. If a softmax cross-entropy or its gradient reads a product whose rows are no
+//      multiple of the device's row alignment, the product gets longer rows: zeros
+//      are appended to the operand that has the classes.
+//   2. The cross-entropy and its gradient are told how many columns are classes. The
+//      other columns of the gradient are 0.
+//   3. Products of the gradient take the padded one. If they contract the classes,
+//      zeros are appended to the other operand, which change no sum; if they keep
+//      the classes, the first rows or columns of the result are the result.
+//   4. All other ops that read the gradient get the columns that are classes. Logits
+//      that any other op reads are left alone: they would exist twice.
 #include "passes/local/DeviceTraits.h"
 #include "passes/local/Passes.h"
 
@@ -28,19 +32,20 @@ RankedTensorType withExtent(RankedTensorType type, int64_t dim, int64_t extent) 
   return RankedTensorType::get(shape, type.getElementType());
 }
 
-/// What a cast, if `value` is one's, is of.
+/// Returns the operand of a cast, or the value itself if it is no cast.
 Value behindCast(Value value) {
   auto cast = value.getDefiningOp<nn::CastOp>();
   return cast ? cast.getInput() : value;
 }
 
+/// Pads the logits that one product makes.
 class Padder {
 public:
   Padder(nn::MatmulOp product, int64_t columns)
       : product(product), builder(product), loc(product.getLoc()), classes(typeOf(product.getResult()).getDimSize(1)),
         columns(columns) {}
 
-  /// Whether losses and their gradients alone read the logits.
+  /// Whether only losses and their gradients read the logits.
   bool mayRun() const {
     return llvm::all_of(product->getUsers(), [](Operation *user) {
       return isa<nn::CastOp>(user) ? llvm::all_of(user->getUsers(), isLoss) : isLoss(user);
@@ -84,7 +89,7 @@ private:
     return uses;
   }
 
-  /// Those that read `logits` read `padded`, of more columns.
+  /// Lets the losses that read `logits` read `padded`, which has more columns.
   void padLossesOf(Value logits, Value padded) {
     for (OpOperand *use : usesOf(logits)) {
       auto setOperand = [&](auto op) {
@@ -115,7 +120,7 @@ private:
     replaceRest(op.getResult(), padded.getResult());
   }
 
-  /// Products of `gradient` become those of `padded`.
+  /// Replaces products of `gradient` by products of `padded`.
   void padProductsOf(Value gradient, Value padded) {
     for (OpOperand *use : usesOf(gradient)) {
       auto of = dyn_cast<nn::MatmulOp>(use->getOwner());
@@ -133,7 +138,8 @@ private:
     }
   }
 
-  /// The elements that are of no padding: rows are another name for the first of them, columns are copied.
+  /// Returns the elements that are no padding. For rows, this is another name
+  /// for the first elements; columns are copied.
   Value firstOf(Value padded, RankedTensorType type, int64_t dim) {
     if (dim != 0)
       return builder.create<nn::SliceOp>(loc, type, padded, builder.getI64IntegerAttr(dim),
@@ -162,7 +168,8 @@ struct PadClasses : splitcast::impl::PadClassesPassBase<PadClasses> {
 
   void runOnOperation() override {
     const DeviceTraits traits = deviceTraitsOf(getOperation()->getParentOfType<ModuleOp>());
-    // What is replaced stays until the end: the gradient's product may be another loss's logits.
+    // Replaced ops are erased at the end: a product of the gradient may be the
+    // logits of another loss.
     for (bool again = true; again;) {
       again = false;
       for (nn::MatmulOp product : productsOfLosses())
@@ -187,7 +194,8 @@ struct PadClasses : splitcast::impl::PadClassesPassBase<PadClasses> {
     return products;
   }
 
-  /// Whether it was worth it.
+  /// Pads the product if it is large enough and may be padded. Returns whether
+  /// it did.
   bool pad(nn::MatmulOp product, const DeviceTraits &traits) const {
     const RankedTensorType type = typeOf(product.getResult());
     const int64_t unit = std::max<int64_t>(1, traits.rowBytes / sbp::elementBytes(type.getElementType()));

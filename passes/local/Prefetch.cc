@@ -1,12 +1,17 @@
-// Overlap: gathers start some groups ahead, reductions are waited for one group later.
+// Overlaps collectives with computation: gathers start some groups ahead, and
+// reductions are waited for one group later.
 //
-// Three walks. The first moves a gather of what is stored, with its read, views, fences and their scopes, to right
-// behind the wait of the gather before it, or of the n-th before it where n groups are to be ahead: past other
-// collectives, in backward past the reductions of the groups before, but past no assignment of what it gathers and no
-// other gather. The second moves the wait of a reduction, with the views and fences of its result, to where that is
-// used, or the next reduction starts, or the function ends. The third likewise moves that of an exchange to where its
-// result is used. How far is decided by numbers and bytes that all ranks share, and so is the order of the collectives;
-// at most n gathers and one reduction are under way.
+// The first of three walks moves a gather of a stored value, with its read,
+// views, fences and their scopes, to right behind the wait of the gather before
+// it, or of the n-th before it if it may be n groups ahead. It moves past other
+// collectives (in backward, past the reductions of the groups before), but not
+// past an assignment of the value that it gathers, and not past another gather.
+// The second walk moves the wait of a reduction, with the views and fences of
+// its result, to where the result is used, or the next reduction starts, or the
+// function ends. The third moves the wait of an all-to-all in the same way to
+// where its result is used. How far is decided by numbers and bytes that all
+// ranks share, so that all ranks have the same order of collectives. At most n
+// gathers and one reduction are under way.
 //
 //   before   %a = ccl.all_gather "one"      %one = ccl.wait %a      nn.relu %one
 //            %b = ccl.all_gather "two"      %two = ccl.wait %b      nn.relu %two
@@ -31,17 +36,19 @@ namespace {
 /// How far ahead of its use a gather of a storage may start.
 struct Window {
   int64_t groups = 0;
-  int64_t bytes = 0;    ///< that all gathers ahead of their use take; 0: any number
-  int64_t gathered = 0; ///< bytes that this one takes
+  int64_t bytes = 0;    ///< the most bytes that all gathers ahead of their use may take; 0: any number
+  int64_t gathered = 0; ///< the bytes that this gather takes
 
-  /// Of a gather of `type`, which is cast from what is `stored`.
+  /// Returns the window of a gather of `type`, which is cast from the stored
+  /// type.
   Window as(Type type, Type stored) const {
     return {groups, bytes, gathered / sbp::elementBytes(stored) * sbp::elementBytes(type)};
   }
 };
 
-/// What a rank has of the variable once it is gathered, in bytes: along other axes the most that any rank has, so that
-/// all say the same.
+/// Returns the bytes that a rank has of the gathered variable. Along other axes
+/// this is the most that any rank has, so that all ranks compute the same
+/// number.
 int64_t gatheredBytes(sbp::VariableOp variable) {
   RankedTensorType type = variable.getTensorType();
   const sbp::Shape shape = sbp::shapeOf(type);
@@ -71,7 +78,8 @@ public:
   }
 
 private:
-  /// A storage's variables have one policy.
+  /// Finds the windows of reads, and the updates whose reductions may be waited
+  /// for later. All variables of a storage have one policy.
   void findWindows() {
     for (auto fence : block.getOps<sbp::FenceOp>()) {
       auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>();
@@ -104,10 +112,11 @@ private:
 
   struct Stored {
     ccl::ReadOp read;
-    SmallVector<Operation *> makers; ///< of the gather's operand: the read, what names or reorders it, and its scopes
+    SmallVector<Operation *> makers; ///< the ops that make the operand of the gather: read, names, scopes
   };
 
-  /// What a gather takes that is `stored`; without a read if that is not so.
+  /// Returns the read and the other makers of the operand of a gather; without
+  /// a read if the operand is no stored value.
   Stored storedBehind(ccl::AllGatherOp gather) const {
     Stored stored;
     SmallVector<Operation *> open = {gather};
@@ -127,15 +136,15 @@ private:
     return stored;
   }
 
-  /// Gathers of what is stored, in their order, which they keep.
+  /// The gathers of stored values so far. They keep their order.
   struct Gathers {
-    SmallVector<std::pair<Operation *, int64_t>> waits; ///< of those so far, with the bytes that each makes
-    size_t anchor = 0;                                  ///< number of the wait behind which the last one went
-    Operation *last = nullptr;                          ///< that gather, if it went anywhere
-    DenseMap<StringRef, size_t> assigned;               ///< waits before the last assignment of a storage
+    SmallVector<std::pair<Operation *, int64_t>> waits; ///< their waits, with the bytes that each gathers
+    size_t anchor = 0;                    ///< the number of the wait behind which the last gather was moved
+    Operation *last = nullptr;            ///< the last gather, if it was moved
+    DenseMap<StringRef, size_t> assigned; ///< by storage: the waits before its last assignment
   };
 
-  /// How many waits before its own the gather may start.
+  /// Returns how many waits before its own the gather may start.
   static size_t groupsAhead(const Window &window, const Gathers &gathers) {
     size_t groups = 0;
     int64_t bytes = window.gathered;
@@ -145,8 +154,9 @@ private:
     return groups;
   }
 
-  /// Of what has been moved, nothing moves again, and waits stay: where ops stood in the beginning is all that is
-  /// asked.
+  /// Moves a gather, with the makers of its operand, behind the wait of number
+  /// `anchor`. No op is moved twice, and waits stay, so that it is enough to
+  /// know where ops stood originally.
   void startEarly(ccl::AllGatherOp gather, const Stored &stored, size_t anchor, Gathers &gathers) {
     Operation *wait = gathers.waits[anchor].first;
     Operation *after = gathers.last && anchor == gathers.anchor ? gathers.last : wait;
@@ -160,7 +170,8 @@ private:
     gathers.last = gather;
   }
 
-  /// Whether ranks of its group have programs of their own, in which other gathers are before it.
+  /// Whether ranks of the group of the gather have programs of their own, in
+  /// which other gathers come before it.
   bool isApart(ccl::AllGatherOp gather) const {
     auto axes = gather->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>("ccl.apart");
     const std::string own = ("_" + gather.getGroup().getName() + "_").str();
@@ -175,18 +186,18 @@ private:
     Stored stored = storedBehind(gather);
     if (!stored.read)
       return gather.emitOpError() << "\"" << gather.getWhat()
-                                  << "\" says that it is of what is stored, but takes something else; drop 'stored'";
+                                  << "\" has 'stored', but its operand is not the value of a storage; remove 'stored'";
     const Window window = windows.lookup(stored.read).as(gather.getInput().getType(), stored.read.getType());
     if (window.groups > 0 && window.bytes > 0 && window.gathered > window.bytes)
-      return gather.emitOpError() << "\"" << gather.getWhat() << "\" makes " << window.gathered
-                                  << " bytes, but what is gathered ahead of its use may take prefetch-bytes = "
+      return gather.emitOpError() << "\"" << gather.getWhat() << "\" gathers " << window.gathered
+                                  << " bytes, but gathers ahead of their use may take at most prefetch-bytes = "
                                   << window.bytes
-                                  << " at most; say as many as the largest group has, or prefetch = 0 of this one";
+                                  << "; raise it to the bytes of the largest group, or set prefetch = 0 for this one";
     const size_t anchor = std::max({gathers.anchor, gathers.assigned.lookup(stored.read.getStorage()),
                                     gathers.waits.size() - groupsAhead(window, gathers)});
     if (anchor < gathers.waits.size()) {
       startEarly(gather, stored, anchor, gathers);
-    } else { // right before its own wait
+    } else { // it stays right before its own wait
       gathers.anchor = anchor;
       gathers.last = nullptr;
     }
@@ -208,8 +219,9 @@ private:
     return success();
   }
 
-  /// A reduction is of the variable in whose update its result is fenced, or what it adds: of a bucket's members, who
-  /// have one policy, the first that is found.
+  /// Whether a reduction may be waited for later. It belongs to the variable in
+  /// whose update its result, or what it adds up, is fenced. Of the members of
+  /// a bucket, which have one policy, the first that is found decides.
   bool overlaps(ccl::CollectiveOpInterface reduction) {
     SmallVector<Operation *> open(waitOf(reduction)->user_begin(), waitOf(reduction)->user_end());
     while (!open.empty()) {
@@ -235,7 +247,8 @@ private:
     return depth > 0;
   }
 
-  /// Waits where the result is first used, or before the next reduction starts. Another name for it is no use.
+  /// Moves the wait of a reduction to where the result is first used, or before
+  /// the next reduction starts. Another name for the result is no use.
   void waitForReductionsLate() {
     SmallVector<Operation *> open; // the wait of the reduction under way, and what names its result
     for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -257,9 +270,9 @@ private:
     }
   }
 
-  /// An exchange that is under way.
+  /// An all-to-all that is under way.
   struct Exchange {
-    SmallVector<Operation *> late; ///< its wait, and what names its result
+    SmallVector<Operation *> late; ///< its wait, and the ops that name its result
     DenseSet<Value> sent;          ///< its operand, under all names
     bool receivesNothing() const {
       return cast<RankedTensorType>(late.front()->getResult(0).getType()).getNumElements() == 0;
@@ -276,7 +289,7 @@ private:
   static Exchange startOf(ccl::AllToAllOp op) {
     Exchange exchange{{waitOf(op)}, {}};
     if (cast<RankedTensorType>(op.getInput().getType()).getNumElements() == 0)
-      return exchange; // nothing is sent: what is empty is one value, that many ops name
+      return exchange; // nothing is sent: the empty operand is one value, which many ops name
     SmallVector<Value> open = {op.getInput()};
     while (Value named = aliasedBy(open.back().getDefiningOp()))
       open.push_back(named);
@@ -291,9 +304,12 @@ private:
     return exchange;
   }
 
-  /// Waits where the result is first used: while the stage before sends it, this rank computes something else. Who
-  /// receives nothing waits before the next one starts; and whoever uses what is sent, before that. What is stored may
-  /// be written where it lies by what does not use it.
+  /// Moves the wait of an all-to-all to where its result is first used: while
+  /// the stage before sends it, this rank computes something else. A rank that
+  /// receives nothing waits before the next all-to-all starts, and every rank
+  /// waits before an op that uses the operand. If the operand is a stored
+  /// value, the wait stays, since ops that do not use the value may overwrite
+  /// it.
   void waitForExchangesLate() {
     SmallVector<Exchange> open;
     for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -321,10 +337,10 @@ private:
   Block &block;
   const SymbolTable &symbols;
   const int64_t depth;
-  DenseMap<Operation *, size_t> places;        ///< in the beginning
-  DenseSet<Operation *> moved;                 ///< makers of gathers
-  DenseMap<Operation *, Window> windows;       ///< of reads of variables whose policy says it
-  DenseMap<Operation *, bool> overlapsUpdates; ///< of fences in updates of such
+  DenseMap<Operation *, size_t> places;        ///< the original places of ops
+  DenseSet<Operation *> moved;                 ///< makers of operands that were moved
+  DenseMap<Operation *, Window> windows;       ///< by read of a storage
+  DenseMap<Operation *, bool> overlapsUpdates; ///< by fence in the update of a variable with a policy
 };
 
 struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
@@ -332,7 +348,7 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
 
   void runOnOperation() override {
     if (depth < 0) {
-      getOperation().emitError() << "'ccl-prefetch' got depth=" << depth.getValue() << "; it is at least 0";
+      getOperation().emitError() << "'ccl-prefetch' got depth=" << depth.getValue() << "; it must be at least 0";
       return signalPassFailure();
     }
     const SymbolTable symbols(getOperation());

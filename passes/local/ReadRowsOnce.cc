@@ -13,13 +13,15 @@ namespace {
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// What lies in memory: an extension is made where it is used.
+/// Returns the tensor that lies in memory: an extension is computed where it is
+/// used.
 Value storedOf(Value value) {
   Operation *made = value.getDefiningOp();
   return made && onlyExtends(made) ? made->getOperand(0) : value;
 }
 
-/// The tensor that an op of this kind walks over, as it lies in memory, or null.
+/// Returns the tensor, as it lies in memory, along whose rows an op walks; null
+/// for other ops.
 Value rowsOf(Operation *op, const DeviceTraits &traits) {
   if (!isFusible(op, traits))
     return {};
@@ -31,12 +33,13 @@ Value rowsOf(Operation *op, const DeviceTraits &traits) {
   return {};
 }
 
+/// Moves an op up behind the earlier op that reads the same rows.
 class Mover {
 public:
   Mover(Operation *op, Value rows, Operation *earlier, const DeviceTraits &traits)
       : op(op), rows(rows), earlier(earlier), traits(traits) {}
 
-  /// Finds what has to move, too; whether all that may.
+  /// Finds the ops that have to move, too, and returns whether all of them may.
   bool mayMove() {
     int64_t bytes = 0;
     for (Value result : op->getResults())
@@ -63,7 +66,8 @@ private:
     return typeOf(value).getNumElements() * sbp::elementBytes(typeOf(value).getElementType());
   }
 
-  /// Of what the kernel stores of a result: where only casts take it, what they make of it.
+  /// Returns the bytes that the kernel stores of a result: if only casts use
+  /// it, those of the results of the casts.
   static int64_t storedBytes(Value result) {
     int64_t bytes = 0;
     for (Operation *user : result.getUsers()) {
@@ -74,8 +78,8 @@ private:
     return bytes;
   }
 
-  /// Whether nothing but the op reads the rows, by any name, once what stands there now has read them; and whether they
-  /// are no argument or storage, whose place nothing may take.
+  /// Whether only the op reads the rows, by any name, after the earlier op; and
+  /// whether they are no argument and no storage, whose place nothing may take.
   bool isLastReader() const {
     Operation *made = rows.getDefiningOp();
     return made && isa<nn::ComputeOpInterface>(made) && !aliasedBy(made) && areReadBefore(rows);
@@ -88,7 +92,9 @@ private:
     });
   }
 
-  /// What is not there already is made earlier, if that is little: an element per row at most, as a loss's slope is.
+  /// Whether the operands exist before the earlier op, or may be moved there
+  /// because they have at most one element per row, such as the slope of a
+  /// loss.
   bool mayMoveOperandsOf(Operation *user) {
     return llvm::all_of(user->getOperands(), [&](Value operand) {
       Operation *made = operand.getDefiningOp();
@@ -125,7 +131,7 @@ private:
 } // namespace
 
 void readRowsOnce(Block &block, const DeviceTraits &traits) {
-  DenseMap<Value, Operation *> readers; // the last so far
+  DenseMap<Value, Operation *> readers; // by rows: the last op so far that reads them
   SmallVector<Operation *> ops;
   for (Operation &op : block)
     ops.push_back(&op);

@@ -14,7 +14,8 @@ bool isSumOverRows(Operation *op, const DeviceTraits &traits) {
   return isFusible(op, traits) && OpLoops(op).pattern == LoopPattern::Columns;
 }
 
-/// Elementwise ops whose results are used by `sums` and ops found before alone. Users stand behind: from the last on.
+/// Returns the elementwise ops whose results only `sums` and other such ops
+/// use. Users come later, so the walk goes from the last op to the first.
 Ops addendsOf(Block &block, const Ops &sums, const DeviceTraits &traits) {
   Ops addends;
   for (Operation &op : llvm::reverse(block)) {

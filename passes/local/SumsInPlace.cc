@@ -12,7 +12,8 @@ namespace {
 
 bool isKernel(Operation *op) { return isa<nn::FusionOp, nn::ComputeOpInterface>(op) && !aliasedBy(op); }
 
-/// An optimizer's numbers, which depend on no gradient, may be computed between updates.
+/// Whether the op makes scalars only, as an optimizer does: these depend on no
+/// gradient, and may be computed between updates.
 bool makesScalars(Operation *op) {
   return llvm::all_of(op->getResultTypes(), [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -20,7 +21,7 @@ bool makesScalars(Operation *op) {
   });
 }
 
-/// The ops that use a value, by any of its names.
+/// Returns the ops that use a value, by any of its names.
 SmallVector<Operation *> usersOf(Value value) {
   SmallVector<Operation *> users;
   SmallVector<Value> names = {value};
@@ -33,7 +34,8 @@ SmallVector<Operation *> usersOf(Value value) {
   return users;
 }
 
-/// Whether each rank's block begins at an aligned byte: so that all ranks decide alike.
+/// Whether the block of every rank begins at an aligned byte. All blocks are
+/// checked, so that all ranks decide alike.
 bool areBlocksAligned(const ccl::CollectiveCall &call) {
   int64_t begin = 0;
   return llvm::all_of(call.blockBytes(), [&](int64_t bytes) {
@@ -50,7 +52,7 @@ SumsInPlace::SumsInPlace(Block &block) {
   auto isUpdate = [&](Operation *op) {
     return isKernel(op) && (phases.lookup(op) == sbp::Phase::Update || makesScalars(op));
   };
-  DenseMap<Operation *, std::pair<int64_t, int64_t>> before; // kernels of no update, and sums that start
+  DenseMap<Operation *, std::pair<int64_t, int64_t>> before; // kernels of no update, and sums started
   std::pair<int64_t, int64_t> counts;
   for (Operation &op : block) {
     before[&op] = counts;

@@ -1,10 +1,14 @@
-// A variable is updated as soon as its gradient is there, so that the gradient need not be kept until backward ends.
+// Updates a variable as soon as its gradient is complete, so that the gradient
+// need not be kept until backward ends.
 //
-// Ops of updates that depend on a gradient (kernels, and what they assign) move up, one by one in their order: behind
-// what makes their operands, and behind the last op before them that uses what their results replace. What they need
-// besides, scalars of the optimizer and views and fences of what is stored, moves along. Collectives stay where they
-// are, so whatever depends on one that comes after backward, a norm of all gradients say, stays behind it; and only ops
-// all of whose storages are of variables that say so (stages 2 and 3) move at all.
+// Ops of updates that depend on a gradient (kernels, and the assignments of
+// their results) move up, one by one in their order: behind the ops that make
+// their operands, and behind the last op before them that uses the values that
+// their results replace. What else they need, such as scalars of the optimizer
+// and views and fences of stored values, moves along. Collectives stay where
+// they are, so ops that depend on one after backward, such as a norm of all
+// gradients, stay behind it. An op moves only if all storages that it leads to
+// belong to variables whose policy says so (stages 2 and 3).
 //
 //   before   %p = ccl.reduce_scatter "two" %g2        after    %p = ccl.reduce_scatter "two" %g2
 //            %two = ccl.wait %p                                %two = ccl.wait %p
@@ -31,17 +35,20 @@ namespace splitcast {
 
 namespace {
 
-/// Where an op stands: behind the one that was the `anchor`-th, as the `order`-th of those that moved.
+/// Where an op stands: behind the op that was originally the `anchor`-th one,
+/// as the `order`-th op that moved there.
 struct Position {
   int64_t anchor = -1;
   int64_t order = 0;
   bool operator<(const Position &other) const { return std::tie(anchor, order) < std::tie(other.anchor, other.order); }
 };
 
-/// Whether an op may stand anywhere behind its operands, as far as ops other than reads and assignments go.
+/// Whether an op may stand anywhere behind its operands, as far as ops other
+/// than reads and assignments are concerned.
 bool isMovable(Operation *op) { return onlyNames(op) || isa<ccl::ReadOp>(op) || isMemoryEffectFree(op); }
 
-/// What ops of updates depend on and replace, looked up once for each.
+/// What the ops of updates depend on and replace. This is computed once for
+/// each op.
 class Updates {
 public:
   Updates(Block &block, function_ref<bool(StringRef)> isUpdatedEarly) : phases(sbp::phasesOf(block)) {
@@ -54,18 +61,22 @@ public:
 
   bool isOfUpdate(Operation *op) const { return phases.lookup(op) == sbp::Phase::Update; }
   bool dependsOnGradient(Operation *op) const { return ofGradients.contains(op); }
-  /// Whether the op depends on a gradient, leads to nothing but what is updated early, and can move.
+  /// Whether the op depends on a gradient, leads only to storages that are
+  /// updated early, and can move.
   bool mayBeEarly(Operation *op) const {
     return ofGradients.contains(op) && early.contains(op) && (isMovable(op) || isa<ccl::AssignOp>(op));
   }
-  /// Storages of which a part is replaced by what the op makes, as it is or once it has been gathered.
+  /// Returns the storages of which the result of the op replaces a part, as it
+  /// is or after a gather.
   ArrayRef<StringRef> replacedBy(Operation *op) const {
     auto known = replaced.find(op);
     return known == replaced.end() ? ArrayRef<StringRef>() : ArrayRef<StringRef>(known->second);
   }
 
 private:
-  /// A gradient is what an update fences that does not lie in a storage and was not computed in an update.
+  /// Whether the op depends on the gradient of an update, or is it. A gradient
+  /// is a value that an update fences, that lies in no storage, and that was
+  /// not computed in an update.
   bool isOfGradient(Operation *op) const {
     if (!isOfUpdate(op))
       return false;
@@ -111,14 +122,15 @@ private:
   DenseMap<Operation *, SmallVector<StringRef>> replaced;
 };
 
-/// Finds all places, then moves.
+/// Finds the new places of all ops, then moves them.
 class Mover {
 public:
   Mover(Block &block, const Updates &updates) : block(block), updates(updates) {
     for (Operation &op : block) {
       positions[&op] = {static_cast<int64_t>(ops.size()), 0};
       ops.push_back(&op);
-      // Only where something else is computed meanwhile does an update save anything by being earlier.
+      // An update saves memory by being earlier only if something else is
+      // computed meanwhile.
       work.push_back((work.empty() ? 0 : work.back()) + (!updates.isOfUpdate(&op) && !onlyNames(&op)));
     }
   }
@@ -138,7 +150,8 @@ public:
   }
 
 private:
-  /// The earliest position behind which the op may stand. A gradient stays where it is.
+  /// Returns the earliest position behind which the op may stand. A gradient
+  /// stays where it is.
   Position boundOf(Operation *op) {
     Position result;
     auto include = [&](const std::map<StringRef, Position> &last, StringRef storage) {
@@ -160,7 +173,7 @@ private:
         result = std::max(result, positions[read]);
     if (!updates.mayBeEarly(op) || updates.replacedBy(op).empty())
       return result;
-    // What would move along does not hold the op back.
+    // Ops that would move along do not hold the op back.
     SmallVector<Operation *> along = neededBehind(result.anchor, op);
     for (StringRef storage : updates.replacedBy(op))
       for (Operation *use : preparations[storage])
@@ -169,17 +182,20 @@ private:
     return result;
   }
 
-  /// With what it needs and is not there yet, in their order.
+  /// Moves the op behind the `anchor`-th one, with the ops that it needs and
+  /// that are not before that yet.
   void placeBehind(int64_t anchor, Operation *op) {
-    // Not between a wait and the collective that starts next: that is under way meanwhile.
+    // Do not stand between a wait and the collective that starts next, which
+    // should be under way meanwhile.
     while (anchor + 1 < positions[op].anchor && isa<ccl::CollectiveOpInterface>(ops[anchor + 1]))
       ++anchor;
     for (Operation *one : neededBehind(anchor, op))
-      positions[one] = {anchor, ++moved}; // of an earlier variable's update it may move on
+      positions[one] = {anchor, ++moved}; // an op that moved for the update of an earlier variable may move again
     bounds[op] = positions[op];
   }
 
-  /// The op, and what it needs that does not stand before the op behind the `anchor`-th yet; in their order.
+  /// Returns the op, and the ops that it needs and that are not before the op
+  /// behind the `anchor`-th one yet, in their order.
   SmallVector<Operation *> neededBehind(int64_t anchor, Operation *op) {
     SmallVector<Operation *> needed = {op};
     DenseSet<Operation *> found = {op};
@@ -192,7 +208,8 @@ private:
     return needed;
   }
 
-  /// A collective uses its operand until its wait.
+  /// Notes how the op uses storages. A collective uses its operand until its
+  /// wait.
   void noteUses(Operation *op) {
     auto note = [&](StringRef storage, Operation *use) {
       if (updates.isOfUpdate(use) && !updates.dependsOnGradient(use))
@@ -207,7 +224,7 @@ private:
     }
     if (auto assign = dyn_cast<ccl::AssignOp>(op)) {
       lastAssign[assign.getStorage()] = positions[op];
-      reads[assign.getStorage()].clear(); // what is assigned next comes behind this
+      reads[assign.getStorage()].clear(); // the next assignment comes behind this one
       preparations[assign.getStorage()].clear();
     }
     auto collective = dyn_cast<ccl::CollectiveOpInterface>(op);
@@ -222,13 +239,13 @@ private:
 
   Block &block;
   const Updates &updates;
-  std::vector<Operation *> ops; ///< as they stood
-  std::vector<int64_t> work;    ///< ops up to each that are of no update
+  std::vector<Operation *> ops; ///< in their original order
+  std::vector<int64_t> work;    ///< per op: the ops up to it that belong to no update
   DenseMap<Operation *, Position> positions, bounds;
-  DenseMap<Value, StringRef> storages; ///< in which a value lies
+  DenseMap<Value, StringRef> storages; ///< by value: the storage in which it lies
   std::map<StringRef, Position> lastUse, lastAssign;
-  std::map<StringRef, SmallVector<Operation *>> reads;        ///< since the last assignment
-  std::map<StringRef, SmallVector<Operation *>> preparations; ///< uses since then, in updates, that need no gradient
+  std::map<StringRef, SmallVector<Operation *>> reads;        ///< by storage: the reads since its last assignment
+  std::map<StringRef, SmallVector<Operation *>> preparations; ///< uses since then in updates, without gradient
   int64_t moved = 0;
 };
 
@@ -244,7 +261,8 @@ struct UpdateAsReduced : splitcast::impl::UpdateAsReducedPassBase<UpdateAsReduce
     }
   }
 
-  /// A storage's variables have one policy, and states that of their variable.
+  /// Whether the storage is updated early. All its variables have one policy,
+  /// and states have that of their variable.
   static bool isUpdatedEarly(StringRef name, const SymbolTable &symbols) {
     auto storage = symbols.lookup<ccl::StorageOp>(name);
     if (!storage || storage.getMembers().empty())

@@ -1,4 +1,4 @@
-// The end of the local level.
+// Verifies the end of the local level.
 #include "passes/local/Passes.h"
 
 using namespace mlir;
@@ -19,7 +19,7 @@ LogicalResult verifyOp(Operation *op) {
   bool isKnown = isa<nn::ComputeOpInterface, nn::FusionOp, func::ReturnOp, sbp::ScopeOp, sbp::FenceOp>(op) ||
                  isa_and_nonnull<ccl::CclDialect>(op->getDialect());
   if (!isKnown)
-    return op->emitOpError() << "does not say what it computes on one rank";
+    return op->emitOpError() << "does not say what it computes on one rank; replace it by ops with ComputeOpInterface";
   return success();
 }
 
@@ -34,10 +34,10 @@ struct VerifyLocal : splitcast::impl::VerifyLocalPassBase<VerifyLocal> {
 LogicalResult verifyPending(Operation *op, Value pending) {
   if (!pending.hasOneUse())
     return op->emitOpError() << "starts a collective that is waited for "
-                             << std::distance(pending.use_begin(), pending.use_end()) << " times; once is right";
+                             << std::distance(pending.use_begin(), pending.use_end()) << " times; wait for it once";
   if (Operation *user = *pending.user_begin(); !isa<ccl::WaitOp>(user))
-    return op->emitOpError() << "starts a collective that '" << user->getName()
-                             << "' takes while it is under way; give that what ccl.wait gives of it";
+    return op->emitOpError() << "starts a collective whose pending result '" << user->getName()
+                             << "' takes; give that op the result of ccl.wait";
   return success();
 }
 

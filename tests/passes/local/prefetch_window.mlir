@@ -7,7 +7,7 @@ sbp.variable @w : tensor<8xf32, #B> storage #S0 policy #sbp.policy<prefetch = 1,
 ccl.storage @s : tensor<4xf32> holds [@w] at [0]
 func.func @prefetch_c1() -> tensor<8xf32> {
   %0 = ccl.read @s : tensor<4xf32>
-  // expected-error @below {{"one" makes 32 bytes, but what is gathered ahead of its use may take prefetch-bytes = 31 at most; say as many as the largest group has, or prefetch = 0 of this one}}
+  // expected-error @below {{"one" gathers 32 bytes, but gathers ahead of their use may take at most prefetch-bytes = 31; raise it to the bytes of the largest group, or set prefetch = 0 for this one}}
   %a = ccl.all_gather "one" %0 in <"g", [0, 1], index 0> blocks [4, 4] {stored} : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %1 = ccl.wait %a : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return %1 : tensor<8xf32>
@@ -35,7 +35,7 @@ func.func @of_two(%x: tensor<4xf32>) -> tensor<8xf32> {
   %0 = ccl.read @s : tensor<4xf32>
   %1 = ccl.read @t : tensor<4xf32>
   %2 = nn.add %0, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  // expected-error @below {{"one" says that it is of what is stored, but takes something else; drop 'stored'}}
+  // expected-error @below {{"one" has 'stored', but its operand is not the value of a storage; remove 'stored'}}
   %a = ccl.all_gather "one" %2 in <"g", [0, 1], index 0> blocks [4, 4] {stored} : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %3 = ccl.wait %a : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return %3 : tensor<8xf32>
@@ -44,7 +44,7 @@ func.func @of_two(%x: tensor<4xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @of_argument(%x: tensor<4xf32>) -> tensor<8xf32> {
-  // expected-error @below {{"one" says that it is of what is stored, but takes something else; drop 'stored'}}
+  // expected-error @below {{"one" has 'stored', but its operand is not the value of a storage; remove 'stored'}}
   %a = ccl.all_gather "one" %x in <"g", [0, 1], index 0> blocks [4, 4] {stored} : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %3 = ccl.wait %a : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return %3 : tensor<8xf32>

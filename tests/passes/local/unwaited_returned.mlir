@@ -4,7 +4,7 @@
 // RUN: not splitcast-opt %s -local-pipeline 2>&1 | FileCheck %s
 // RUN: not splitcast-opt %s -exec-lower 2>&1 | FileCheck %s
 
-// CHECK: error: 'ccl.reduce_scatter' op starts a collective that 'func.return' takes while it is under way; give that what ccl.wait gives of it
+// CHECK: error: 'ccl.reduce_scatter' op starts a collective whose pending result 'func.return' takes; give that op the result of ccl.wait
 func.func @f(%x: tensor<8xf32>) -> !ccl.pending<tensor<4xf32>> {
   %a = ccl.reduce_scatter "one" %x in <"g", [0, 1], index 0> blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
   return %a : !ccl.pending<tensor<4xf32>>

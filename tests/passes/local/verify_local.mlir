@@ -19,7 +19,7 @@ func.func @verify_local_c1_legal(%x: tensor<4xf32> {ccl.global = tensor<4xf32, #
 // -----
 
 func.func @verify_local_c2(%x: tensor<4xf32>) {
-  // expected-error @below {{'ccl.all_gather' op starts a collective that is waited for 0 times; once is right}}
+  // expected-error @below {{'ccl.all_gather' op starts a collective that is waited for 0 times; wait for it once}}
   %0 = ccl.all_gather "w" %x in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   return
 }
@@ -35,7 +35,7 @@ func.func @verify_local_c2_legal(%x: tensor<4xf32>) {
 // -----
 
 func.func @verify_local_c3(%x: tensor<4xf32>) {
-  // expected-error @below {{'arith.negf' op does not say what it computes on one rank}}
+  // expected-error @below {{'arith.negf' op does not say what it computes on one rank; replace it by ops with ComputeOpInterface}}
   %0 = arith.negf %x : tensor<4xf32>
   return
 }

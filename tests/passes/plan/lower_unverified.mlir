@@ -2,7 +2,7 @@
 // RUN: splitcast-opt %s -exec-lower -split-input-file -verify-diagnostics
 
 func.func @lower_c1(%x: tensor<4xf32> {ccl.global = tensor<4xf32>}) {
-  // expected-error @below {{'ccl.all_gather' op starts a collective that is waited for 0 times; once is right}}
+  // expected-error @below {{'ccl.all_gather' op starts a collective that is waited for 0 times; wait for it once}}
   %0 = ccl.all_gather "w" %x in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   return
 }
