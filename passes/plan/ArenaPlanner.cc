@@ -1,20 +1,26 @@
-// Offsets for buffers that live for a while: in some order, each at the lowest place where no buffer lies that is used
-// at the same time.
+// Assigns offsets to buffers with lifetimes: places them in some order, each at
+// the lowest offset at which it overlaps no buffer that is live at the same
+// time.
 //
-//   A 192 bytes, used at ops 0 to 2      at 0
-//   B 128 bytes, used at ops 3 to 4      at 0: A is not used any more
-//   C  64 bytes, used at ops 2 to 3      at 192: below lie A (at 2) and B (at 3)
+//   A 192 bytes, live at ops 0 to 2      at 0
+//   B 128 bytes, live at ops 3 to 4      at 0: A is not live any more
+//   C  64 bytes, live at ops 2 to 3      at 192: above A (live at 2), B (at 3)
 //
-// No order is the best of all, so several are tried: by size, by size times life, by life; and after each try the
-// buffer that ends highest goes before half of those that were placed before it, or now and then to another place, so
-// that the tries do not repeat. The first that needs no more than what is live at once is taken, else the best of so
-// many tries that a program of any length takes linear time. (Of 411 plans of random graphs with sizes up to megabytes,
-// the order by size needs more than 1% over that bound in 94, and up to 28%; a third of these tries in 7, and up to
-// 3%.)
+// No order is best for all programs, so several are tried: by size, by size
+// times lifetime, by lifetime. After each try, the buffer that ends highest
+// moves to the middle of those that were placed before it, or, every fourth
+// time, to another position among them, so that the tries do not repeat. The
+// search stops at a layout that needs no more than the bytes that are live at
+// once. Otherwise it takes the best of a limited number of tries; the limit
+// keeps the time linear in the length of the program. (Of 411 plans of random
+// graphs with sizes up to megabytes, the order by size alone exceeds that bound
+// by more than 1% in 94, and by up to 28%; a third of these tries in 7, and by
+// up to 3%.)
 //
-// The search for a place looks at buffers in the order of their offsets. They are kept in blocks of up to 128
-// neighbours, of which most are passed by what they say as a whole: so thousands of buffers take far fewer steps than
-// their square.
+// The search for an offset looks at the placed buffers in the order of their
+// offsets. They are kept in blocks of up to 128 neighbours, and most blocks are
+// passed by their summary alone, so thousands of buffers take far fewer steps
+// than their square.
 #include "passes/plan/ArenaPlanner.h"
 
 #include "dialects/sbp/algebra/Sizes.h"
@@ -41,17 +47,18 @@ int64_t liveBytes(const std::vector<ArenaBuffer> &buffers) {
 
 namespace {
 
-/// Used at the points [begin, end], at the bytes [offset, endBytes).
+/// A buffer that is live at the points [begin, end] and has the bytes [offset,
+/// endBytes).
 struct Placed {
   int64_t begin, end, offset, endBytes;
 };
 
-/// The buffers that have a place, by offset, in blocks of neighbours. What a block says of all its buffers lets most
-/// blocks be passed without a look into them: when none of them is in use, and when all are and leave no gap that
-/// counts.
+/// The buffers that have an offset, in ascending order, in blocks of
+/// neighbours. By its summary a block is skipped if none of its buffers is live
+/// at the wanted points, or if all are and no gap between them is wide enough.
 class PlacedBuffers {
 public:
-  /// The lowest offset from which on `bytes` are free at [begin, end].
+  /// Returns the lowest offset from which on `bytes` are free at [begin, end].
   int64_t lowestPlace(int64_t begin, int64_t end, int64_t bytes) const {
     int64_t offset = 0;
     for (const Block &block : blocks) {
@@ -98,10 +105,10 @@ private:
   static constexpr size_t kMaxBlock = 128;
 
   struct Block {
-    std::vector<Placed> buffers; ///< by offset
+    std::vector<Placed> buffers; ///< in ascending order of their offsets
     int64_t firstBegin, lastBegin, firstEnd, lastEnd;
-    int64_t endBytes;  ///< the highest
-    int64_t widestGap; ///< between buffers, when all are in use
+    int64_t endBytes;  ///< of the buffer that ends highest
+    int64_t widestGap; ///< between buffers, when all are live
 
     void summarize() {
       const Placed &first = buffers.front();
@@ -119,14 +126,14 @@ private:
       }
     }
   };
-  std::vector<Block> blocks; ///< by offset
+  std::vector<Block> blocks; ///< in ascending order of their offsets
 };
 
-/// Offsets of all buffers, as some order gives them.
+/// The offsets of all buffers, placed in some order.
 struct Layout {
   int64_t bytes = std::numeric_limits<int64_t>::max();
   std::vector<int64_t> offsets;
-  size_t highest = 0; ///< the place in the order of the buffer that ends at `bytes`
+  size_t highest = 0; ///< the position in the order of the buffer that ends at `bytes`
 };
 
 Layout layOut(const std::vector<ArenaBuffer> &buffers, const std::vector<size_t> &order) {
@@ -146,14 +153,14 @@ Layout layOut(const std::vector<ArenaBuffer> &buffers, const std::vector<size_t>
   return layout;
 }
 
-/// The buffer at this place of the order goes before half of those that came before it; every fourth time elsewhere
-/// among them.
+/// Moves the buffer at position `place` of the order to the middle of those
+/// before it; every fourth time to another position among them.
 void advance(std::vector<size_t> &order, size_t place, int64_t attempt) {
   const size_t to = attempt % 4 == 0 ? (attempt * 7919 + 13) % place : place / 2;
   std::rotate(order.begin() + to, order.begin() + place, order.begin() + place + 1);
 }
 
-/// What a buffer is sorted by, the largest first.
+/// The key by which buffers are sorted, the largest first.
 using Weight = double (*)(const ArenaBuffer &buffer);
 double points(const ArenaBuffer &buffer) { return static_cast<double>(buffer.end - buffer.begin + 1); }
 constexpr Weight kWeights[] = {
@@ -161,8 +168,9 @@ constexpr Weight kWeights[] = {
     [](const ArenaBuffer &buffer) { return static_cast<double>(buffer.bytes) * points(buffer); },
     [](const ArenaBuffer &buffer) { return points(buffer); },
 };
-/// Of all tries of a plan together: some 20 of one with 1,000 buffers, 2 of one with 10,000. Among few buffers a place
-/// is found sooner, and there are thirty times as many tries.
+/// The most buffers that are placed in all tries of a plan together: some 20
+/// tries for 1,000 buffers, 2 for 10,000. With up to kFew buffers an offset is
+/// found sooner, so there are thirty times as many tries.
 constexpr int64_t kMostPlaced = 20000, kFew = 200, kMostPlacedOfFew = 30 * kMostPlaced;
 
 std::vector<size_t> orderBy(Weight weight, const std::vector<ArenaBuffer> &buffers) {
@@ -187,7 +195,7 @@ Layout bestLayout(const std::vector<ArenaBuffer> &buffers) {
       const size_t highest = layout.highest;
       if (layout.bytes < best.bytes)
         best = std::move(layout);
-      if (best.bytes <= least || tries == 0) // it has more buffers than are placed in all
+      if (best.bytes <= least || tries == 0) // too many buffers for a second try
         return best;
       if (highest == 0)
         break;

@@ -1,22 +1,27 @@
-// A place for each tensor, in four steps.
+// Assigns a place to each tensor, in four steps:
 //
-//   1. Reads of storages are places in them; one whose value is used after the storage was assigned is copied.
-//   2. Backward, what is wanted somewhere is made there, if nothing needs what lies there: what is assigned in its
-//      storage, what a rank gathers in its block, what is packed or reduced in its bucket.
-//   3. Forward, the rest: over an operand that dies, where the kernel allows it (KernelForm::mayTie), else in a
-//      buffer of its own.
-//   4. Each buffer lives from the first op that touches a place in it to the last, and a collective touches until its
-//      wait.
+//   1. A read of a storage is a place in it. If its value is used after the
+//      storage was assigned, it is copied instead.
+//   2. Backward through the program, a value that is wanted somewhere is made
+//      there if no op still needs those bytes: an assigned value in its storage,
+//      the own block of a gather in its place, a packed or reduced value in its
+//      bucket.
+//   3. Forward, all others: in the place of an operand that no op needs
+//      afterwards, where the kernel allows it (KernelForm::mayTie), else in a
+//      buffer of their own.
+//   4. Each buffer lives from the first op that touches a place in it to the
+//      last. A collective touches its places until its wait.
 //
-//   %0 = nn.fusion(%x) { nn.neg }              in the reduction's buffer (step 2): no copy is needed
-//   %a = ccl.reduce_scatter "g" %0             in place
-//   %1 = ccl.wait %a                           this rank's block of that (SumsInPlace.h)
-//   %w = ccl.read @s                           a place in the storage
-//   %2 = nn.fusion(%w, %1) { nn.sub }          in the storage, over %w (step 2): an element is read, then written
-//   ccl.assign @s, %2                          is there already: no op in the plan
+//   %0 = nn.fusion(%x) { nn.neg }          in the reduction's buffer (step 2)
+//   %a = ccl.reduce_scatter "g" %0         in place: no copy is needed
+//   %1 = ccl.wait %a                       this rank's block (SumsInPlace.h)
+//   %w = ccl.read @s                       a place in the storage
+//   %2 = nn.fusion(%w, %1) { nn.sub }      in the storage, over %w (step 2): each
+//                                          element is read, then written
+//   ccl.assign @s, %2                      already there: no op in the plan
 //
-// Uses and writes of storages are looked up by byte range (RangeIndex.h), so a bucket of many members does not cost
-// the square of their number.
+// Uses and writes of storages are looked up by byte range (RangeIndex.h), so a
+// bucket of many members does not cost the square of their number.
 #include "passes/plan/BufferAssignment.h"
 #include "dialects/sbp/EntryNames.h"
 
@@ -40,7 +45,7 @@ RankedTensorType tensorType(Value value) {
 
 bool isTensor(Value value) { return isa<RankedTensorType, ccl::PendingType>(value.getType()); }
 
-/// Of the op that makes a value, if it is a collective.
+/// Whether `op` is a collective that works in this memory; `op` may be null.
 bool worksIn(ccl::Memory memory, Operation *op) {
   auto collective = dyn_cast_or_null<ccl::CollectiveOpInterface>(op);
   return collective && ruleOf(collective.getKind()).memory == memory;
@@ -91,7 +96,7 @@ int64_t BufferAssignment::storageBuffer(StringRef name) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is used where
+// Uses and assignments
 //===----------------------------------------------------------------------===//
 
 std::pair<Value, int64_t> BufferAssignment::rootOf(Value value) const {
@@ -109,7 +114,7 @@ std::pair<Value, int64_t> BufferAssignment::rootOf(Value value) const {
     return {wait.getPending(), offset};
   if (sumsInPlace.contains(collective))
     return {wait.getPending(), offset + callOf(cast<ccl::CollectiveOpInterface>(collective)).bytesBefore()};
-  return {value, offset}; // the block leaves the bucket
+  return {value, offset}; // the block is moved out of the bucket
 }
 
 void BufferAssignment::number(Block &block) {
@@ -163,7 +168,7 @@ void BufferAssignment::findCopiedReads(Block &block) {
 }
 
 //===----------------------------------------------------------------------===//
-// Where things are wanted
+// Wanted places
 //===----------------------------------------------------------------------===//
 
 void BufferAssignment::defineStorages(Block &block) {
@@ -181,7 +186,7 @@ void BufferAssignment::placeWanted(Block &block) {
       Value result = pack.getResult();
       if (!places.count(result))
         places[result] = {newBuffer(bytesOf(result), exec::Role::Gradient, ownerOf(result)), 0, bytesOf(result)};
-      Operation *destroyer = nullptr; // a reduction in place
+      Operation *destroyer = nullptr; // a sum that overwrites the pack
       for (const Use &use : uses[result])
         if (adds(use.op) && data.lookup(use.op).buffer == places[result].buffer)
           destroyer = use.op;
@@ -192,7 +197,7 @@ void BufferAssignment::placeWanted(Block &block) {
   }
 }
 
-/// Where a collective works, and where its operand is wanted for that.
+/// Gives a collective the place in which it works, and wants its operand there.
 void BufferAssignment::placeWanted(ccl::CollectiveOpInterface op) {
   const ccl::CollectiveCall call = callOf(op);
   Value operand = op.getInput(), result = op.getPending();
@@ -218,14 +223,15 @@ void BufferAssignment::placeWanted(ccl::CollectiveOpInterface op) {
 
 Operation *BufferAssignment::writerOf(Value root) const { return root.getDefiningOp(); }
 
-/// Whether a root is made by an op that can make it anywhere, and has no place yet.
+/// Whether a root has no place yet and its op can make it anywhere.
 bool BufferAssignment::isFree(Value root) const {
   Operation *writer = writerOf(root);
   return writer && !places.count(root) && !isa<ccl::ReadOp>(writer);
 }
 
-/// Whether an op writes its result where it stands, and not before: what a reduce-scatter gives is written from its
-/// start on, and made by its wait.
+/// Whether the op may make its result in a storage. This requires that it
+/// writes the bytes only when it runs. A sum writes its block from the start of
+/// the collective on, before the wait that makes the value.
 static bool mayMakeInStorage(Operation *writer) {
   return isa<nn::FusionOp, nn::ComputeOpInterface>(writer) || worksIn(ccl::Memory::InResult, writer);
 }
@@ -237,9 +243,9 @@ void BufferAssignment::want(Value value, Place target, Operation *destroyer, Ope
   if (destroyer)
     for (const Use &use : uses[root])
       if (indexOf(use.op) > indexOf(destroyer))
-        return; // still needed when it is gone
+        return; // still needed after the sum has overwritten it
   if (gather && isUsedUnderWay(root, cast<ccl::CollectiveOpInterface>(gather)))
-    return; // what a collective works in is its own until its wait
+    return; // until its wait, only the collective uses its bytes
   if (buffers[target.buffer].storage.empty())
     return makeIn(target, root, nullptr);
   ccl::AssignOp assign = assignOf.lookup(gather);
@@ -271,13 +277,14 @@ void BufferAssignment::wantInStorage(ccl::AssignOp assign) {
     makeIn(target, root, assign);
 }
 
-/// Whether nothing needs what lies in `target` once `writer` runs: every use of it comes before, or is the operand that
-/// the result is computed in place of; and no other assignment of its bytes comes between. A `gather` that works in the
-/// storage leaves its own block as it is.
+/// Whether no op needs the bytes of `target` from `writer` on: each use of them
+/// comes before, or is the operand in whose place the result is computed, and
+/// no other assignment of them comes between. A `gather` that works in the
+/// storage does not change its own block.
 bool BufferAssignment::storageIsUnused(Place target, Operation *writer, Value root, ccl::AssignOp assign,
                                        Operation *gather) const {
   const int64_t begin = indexOf(writer), end = assign ? indexOf(assign) : std::numeric_limits<int64_t>::max();
-  auto copied = copies.find(target.buffer); // reads what lies there when it runs
+  auto copied = copies.find(target.buffer); // a copy reads the storage when it runs
   if (copied != copies.end() && anyWithin(copied->second, begin, end))
     return false;
   if (assign && isAssignedWithin(assign.getStorage(), target, begin + 1, end))
@@ -289,7 +296,7 @@ bool BufferAssignment::storageIsUnused(Place target, Operation *writer, Value ro
     lastUse = known->second;
   if (isAssignedWithin(buffers[target.buffer].storage, target, (assign ? end : begin) + 1, lastUse + 1))
     return false;                                  // it is overwritten while it is needed
-  auto writes = storageWrites.find(target.buffer); // made there later: until then this value is needed no more
+  auto writes = storageWrites.find(target.buffer); // values that are made there later need this one no more
   return writes == storageWrites.end() ||
          !writes->second.any(target.offset, target.offset + target.bytes, [&](const Write &other) {
            return other.place.overlaps(target) && other.index > begin && lastUse >= other.index &&
@@ -313,12 +320,12 @@ bool BufferAssignment::storageIsRead(Place target, Operation *writer, Value root
       return false;
     if (use.op == writer && place == target && mayTie(writer, root, use.value))
       return false;
-    // A later read sees what was assigned.
+    // A read after the assignment is to see the new value.
     return !(assign && indexOf(read) > indexOf(assign));
   });
 }
 
-/// The number of the result or operand that is `value`.
+/// Returns the position of `value` among `values`.
 static size_t positionOf(Value value, ValueRange values) {
   return std::distance(values.begin(), llvm::find(values, value));
 }
@@ -333,7 +340,7 @@ bool BufferAssignment::mayTie(Operation *writer, Value result, Value operand) co
   if (!kernel->form.mayTie(kernel->body, positionOf(result, fusion.getResults()),
                            positionOf(operand, fusion.getInputs()), traits.launchesThreads))
     return false;
-  // The only operand that lies there.
+  // No other operand may lie there.
   Place place = placeOf(operand);
   return llvm::count_if(fusion.getInputs(), [&](Value input) {
            Value root = rootOf(input).first;
@@ -342,17 +349,19 @@ bool BufferAssignment::mayTie(Operation *writer, Value result, Value operand) co
 }
 
 //===----------------------------------------------------------------------===//
-// The rest
+// Remaining values
 //===----------------------------------------------------------------------===//
 
-/// Whether an op uses the value after `op`, or still does while it runs: a collective uses its operand until its wait.
+/// Whether an op after `op` uses the value, or an op before it still does: a
+/// collective uses its operand until its wait.
 bool BufferAssignment::isNeededAfter(Operation *op, Value root) const {
   auto last = neededUntil.find(root);
   return last != neededUntil.end() && last->second > indexOf(op);
 }
 
-/// The place of an operand that nothing needs afterwards, in which the result may be made. Only a buffer that was made
-/// for one value holds nothing else: the values that lie in it are a chain, each made over the one before.
+/// Returns the place of an operand that no op needs afterwards, in which the
+/// result may be made. This must be a buffer that was made for one value: all
+/// values in it are then a chain, each made over the one before.
 std::optional<Place> BufferAssignment::dyingOperand(nn::FusionOp fusion, Value result) const {
   for (Value operand : fusion.getInputs()) {
     auto [root, offset] = rootOf(operand);
@@ -367,7 +376,8 @@ std::optional<Place> BufferAssignment::dyingOperand(nn::FusionOp fusion, Value r
   return std::nullopt;
 }
 
-/// Buffers of their own for what has no place yet, or that of an operand which dies.
+/// Places all remaining values in the place of an operand that dies, or in a
+/// buffer of their own.
 void BufferAssignment::placeRest(Block &block) {
   auto function = cast<func::FuncOp>(block.getParentOp());
   sbp::EntryNames names(function);
@@ -383,7 +393,7 @@ void BufferAssignment::placeRest(Block &block) {
         places[result] = *inPlace;
         continue;
       }
-      auto wait = dyn_cast<ccl::WaitOp>(op); // of a block of a sum
+      auto wait = dyn_cast<ccl::WaitOp>(op); // gives a block of a sum
       auto sum = wait ? wait.getPending().getDefiningOp<ccl::CollectiveOpInterface>() : ccl::CollectiveOpInterface();
       const bool isShard = sum && roles.of(sum) == exec::Role::Gradient;
       places[result] = {newBuffer(bytesOf(result), isShard ? exec::Role::GradientShard : exec::Role::Activation,
@@ -414,7 +424,7 @@ int64_t BufferAssignment::tiedOperand(nn::FusionOp fusion, unsigned result) cons
 
 void BufferAssignment::extend(Place place, int64_t index) {
   ArenaBuffer &arena = buffers[place.buffer].arena;
-  if (place.bytes == 0 && arena.bytes > 0) // nothing of it is there, wherever it lies
+  if (place.bytes == 0 && arena.bytes > 0) // an empty place does not keep a buffer alive
     return;
   arena.begin = std::min(arena.begin, index);
   arena.end = std::max(arena.end, index);
@@ -429,15 +439,15 @@ void BufferAssignment::addLibraryWorkspace(Operation *op) {
   extend(workspaces[op], indexOf(op));
 }
 
-/// From its start to its wait.
+/// Extends the buffers of a collective from its start to its wait.
 void BufferAssignment::extendCollective(ccl::CollectiveOpInterface op) {
   const int64_t begin = indexOf(op), end = indexOf(waitOf(op));
   const ccl::CollectiveCall call = callOf(op);
   extend(data[op], begin);
   extend(data[op], end);
-  if (call.rule().memory == ccl::Memory::InOperand) // writes its block from the start on
+  if (call.rule().memory == ccl::Memory::InOperand) // may write its block from the start on
     extend(placeOf(waitOf(op).getResult()), begin);
-  if (call.rule().memory == ccl::Memory::Apart) // reads its operand until then
+  if (call.rule().memory == ccl::Memory::Apart) // reads its operand until its wait
     extend(placeOf(op.getInput()), end);
   const int64_t bytes = call.workspaceBytes();
   if (bytes == 0)
@@ -448,7 +458,7 @@ void BufferAssignment::extendCollective(ccl::CollectiveOpInterface op) {
 }
 
 void BufferAssignment::computeLifetimes(Block &block) {
-  for (BlockArgument argument : block.getArguments()) // written before the first op, whether anything uses it or not
+  for (BlockArgument argument : block.getArguments()) // inputs are written before the first op, even unused ones
     extend(placeOf(argument), 0);
   for (Operation &op : block) {
     int64_t index = indexOf(&op);

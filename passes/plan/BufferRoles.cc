@@ -15,7 +15,8 @@ bool isOfUpdate(Operation &op) {
   return scope && scope.getPhase().getValue() == sbp::Phase::Update;
 }
 
-/// Whether the op only moves elements, as what cuts and joins pieces of a boxing does, alone or in a kernel.
+/// Whether the op only moves elements, alone or in a kernel, as the ops do that
+/// cut and join pieces in a boxing.
 bool onlyMoves(Operation *op) {
   if (auto fusion = dyn_cast<nn::FusionOp>(op))
     return llvm::all_of(fusion.getBody().front().without_terminator(),
@@ -23,13 +24,14 @@ bool onlyMoves(Operation *op) {
   return isa<nn::SliceOp, nn::ConcatOp, nn::TransposeOp, nn::ReshapeOp>(op);
 }
 
-/// Whether the op moves a value or sums it over ranks, and computes nothing of it: a value is a gradient before and
-/// after it. Of a pack all members are of one bucket.
+/// Whether the op only moves a value or sums it over ranks, so that a gradient
+/// before the op is a gradient after it. Operand 0 represents all operands of a
+/// pack, whose members are of one bucket.
 bool isOnTheWay(Operation *op) {
   return aliasedBy(op) || isa<ccl::PackOp, ccl::WaitOp, ccl::CollectiveOpInterface>(op) || onlyMoves(op);
 }
 
-/// Whether the op does nothing but change the type of elements, alone or in a kernel.
+/// Whether the op only changes the element type, alone or in a kernel.
 bool onlyCasts(Operation *op) {
   auto fusion = dyn_cast_or_null<nn::FusionOp>(op);
   return isa_and_nonnull<nn::CastOp>(op) ||
@@ -38,14 +40,15 @@ bool onlyCasts(Operation *op) {
                        [](Operation &inner) { return isa<nn::CastOp, nn::ReshapeOp>(inner); }));
 }
 
-/// Whether what an op makes, or looks at, lies in a storage, or is cast from there.
+/// Whether the value is read from a storage, or is a view or cast of such a
+/// value.
 bool isRead(Value value) {
   for (Operation *op = value.getDefiningOp(); aliasedBy(op) || onlyCasts(op); op = value.getDefiningOp())
     value = op->getOperand(0);
   return isa_and_nonnull<ccl::ReadOp>(value.getDefiningOp());
 }
 
-/// Whether what is gathered is assigned to a storage, all of it or a part.
+/// Whether the gathered value, or a view of it, is assigned to a storage.
 bool isAssigned(ccl::CollectiveOpInterface op) {
   SmallVector<Value> open = {waitOf(op).getResult()};
   while (!open.empty())

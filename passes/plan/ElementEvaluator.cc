@@ -1,14 +1,17 @@
-// The element of a tensor, asked for by whoever stores it: what makes the tensor is inlined at that place.
+// Emits an element of a tensor on demand, by inlining the definitions of the
+// ops that make the tensor.
 //
-//   evaluate(t, [i]), where t = nn.mul %0, %0 and %0 = nn.tanh %x, of which %x lies in memory:
-//     %1 = memref.load %x[i]       asked for by tanh, once: the second operand of mul finds what is known
+//   evaluate(t, [i]), where t = nn.mul %0, %0, %0 = nn.tanh %x, and %x is in
+//   memory:
+//     %1 = memref.load %x[i]    once: the second operand of mul is known already
 //     %2 = math.tanh %1
 //     %3 = arith.mulf %2, %2
 //
-// A reduction that is asked for is a loop that asks for its operand's elements. One that does not change in the loops
-// yet to come is made before them (hoist), and those of one length that do not need each other in one loop: a softmax
-// asks for its row's maximum, then its sum, then stores. What is known is forgotten at the end of the loop in which
-// it was made.
+// An element of a reduction is a loop over elements of its operand. If it does
+// not change in the loops that follow, it is computed before them (hoist);
+// reductions of the same length that do not need each other share a loop: a
+// softmax computes its row's maximum, then its sum, then stores the elements.
+// Values that are made in a loop are forgotten at its end.
 #include "passes/plan/ElementEvaluator.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -65,7 +68,7 @@ ElementEvaluator::Key ElementEvaluator::keyOf(Value tensor, ArrayRef<Index> indi
   Key key{tensor.getAsOpaquePointer(), {}};
   bool varies = false;
   for (const Index &index : indices) {
-    auto constant = index.base.getDefiningOp<arith::ConstantIndexOp>(); // constants of one value are one index
+    auto constant = index.base.getDefiningOp<arith::ConstantIndexOp>(); // equal constants are the same index
     key.second.emplace_back(constant ? const_cast<void *>(constant.getValueAttr().getAsOpaquePointer())
                                      : index.base.getAsOpaquePointer(),
                             index.isLane);
@@ -90,7 +93,8 @@ Value ElementEvaluator::evaluate(Value tensor, ArrayRef<Index> indices) {
   Key key = keyOf(tensor, indices);
   if (Value value = known(key))
     return splat(value);
-  // What is the same for all lanes is made once: who asks for it later may be no lane, as who stores a row's mean.
+  // A value that is the same for all lanes is computed once, as a scalar: it
+  // may be needed later outside of lanes, as a row's mean is when it is stored.
   const bool isOfLanes = llvm::any_of(indices, [](const Index &index) { return index.isLane; });
   const bool lanesBefore = lanes, betweenBefore = isBetweenLanes;
   const Value maskBefore = mask;
@@ -121,7 +125,7 @@ Value ElementEvaluator::load(Value source, ArrayRef<Index> indices) {
   bool isLane = llvm::any_of(indices, [](const Index &index) { return index.isLane; });
   if (!isLane)
     return builder.create<memref::LoadOp>(loc, source, bases(indices));
-  if (!indices.back().isLane || element.isInteger(1)) // a byte each, where a vector has bits
+  if (!indices.back().isLane || element.isInteger(1)) // in memory an i1 takes a byte, in a vector a bit
     return gatherLanes(source, indices, element);
   auto type = VectorType::get({laneCount}, element);
   if (!mask)
@@ -130,8 +134,9 @@ Value ElementEvaluator::load(Value source, ArrayRef<Index> indices) {
   return builder.create<vector::MaskedLoadOp>(loc, type, source, bases(indices), mask, zero);
 }
 
-/// Lanes along a dimension that is not the innermost: one load each; lanes that are masked off, which may be all of a
-/// thread's, load what lies at 0.
+/// Loads lanes along a dimension that is not the innermost, one by one. Lanes
+/// that are masked off load the element at index 0; they may be all lanes of a
+/// thread.
 Value ElementEvaluator::gatherLanes(Value source, ArrayRef<Index> indices, Type element) {
   auto type = VectorType::get({laneCount}, element);
   Value result = builder.create<arith::ConstantOp>(loc, builder.getZeroAttr(type));
@@ -155,7 +160,7 @@ Value ElementEvaluator::laneIndex(Value base, int64_t lane) {
 
 Value ElementEvaluator::constantOf(Value scalar) { return builder.clone(*scalar.getDefiningOp())->getResult(0); }
 
-/// Indices of an operand, from those of the generic's loops.
+/// Returns the indices of an operand at these indices of the generic's loops.
 SmallVector<Index> ElementEvaluator::apply(AffineMap map, ArrayRef<Index> loops) {
   SmallVector<Index> result;
   if (isFlat)
@@ -173,12 +178,12 @@ Value ElementEvaluator::computeParallel(linalg::GenericOp generic, ArrayRef<Inde
   SmallVector<Value> arguments;
   for (OpOperand *input : generic.getDpsInputOperands())
     arguments.push_back(evaluate(input->get(), apply(generic.getMatchingIndexingMap(input), indices)));
-  if (!generic.getRegionOutputArgs().front().use_empty()) // a reduction over no dimension
+  if (!generic.getRegionOutputArgs().front().use_empty()) // it reduces over no dimension
     arguments.push_back(evaluate(generic.getDpsInits().front(), indices));
   return inlineBody(generic, arguments, indices);
 }
 
-/// The body on scalars, or on vectors of lanes.
+/// Emits the body of a generic, on scalars or on vectors of lanes.
 Value ElementEvaluator::inlineBody(linalg::GenericOp generic, ValueRange arguments, ArrayRef<Index> loops) {
   IRMapping map;
   for (auto [argument, value] : llvm::zip(generic.getBody()->getArguments(), arguments))
@@ -191,7 +196,7 @@ Value ElementEvaluator::inlineBody(linalg::GenericOp generic, ValueRange argumen
 Value ElementEvaluator::mapped(Value value, IRMapping &map) {
   if (Value known = map.lookupOrNull(value))
     return known;
-  Value constant = splat(constantOf(value)); // of outside the body
+  Value constant = splat(constantOf(value)); // it is defined outside the body
   map.map(value, constant);
   return constant;
 }
@@ -234,7 +239,8 @@ Value ElementEvaluator::loopIndex(const Index &index) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-/// The reduction's loops with the indices of its result; those that it runs over have none.
+/// Returns the indices of a generic's loops, of which those of its result are
+/// `indices`. Reduced loops have none.
 SmallVector<Index> ElementEvaluator::loopsOf(linalg::GenericOp generic, ArrayRef<Index> indices) {
   SmallVector<Index> loops(generic.getNumLoops());
   AffineMap result = generic.getMatchingIndexingMap(generic.getDpsInitOperand(0));
@@ -243,8 +249,9 @@ SmallVector<Index> ElementEvaluator::loopsOf(linalg::GenericOp generic, ArrayRef
   return loops;
 }
 
-/// Whether the innermost loop is summed, in lanes. (Where the caller's lanes are columns, each has its own sum; and in
-/// the middle of a walk in lanes, where threads may have parted, each adds by itself.)
+/// Whether the reduction runs in lanes along its innermost loop. It does not if
+/// the caller's lanes are columns, each of which has its own sum, nor within a
+/// walk in lanes, where threads may have diverged and each must reduce alone.
 bool ElementEvaluator::isByRows(linalg::GenericOp generic) {
   return !lanes && !isBetweenLanes && generic.getIteratorTypesArray().back() == utils::IteratorType::reduction &&
          !usesPlaces(generic.getResult(0));
@@ -294,7 +301,7 @@ Value ElementEvaluator::accumulate(linalg::GenericOp generic, ArrayRef<Index> lo
   arguments.push_back(sum);
   Value next = inlineBody(generic, arguments, loops);
   bool variesByLane = llvm::any_of(loops, [](const Index &index) { return index.isLane; });
-  if (mask && variesByLane) // lanes that are masked off add nothing
+  if (mask && variesByLane) // masked-off lanes keep their sum
     return builder.create<arith::SelectOp>(loc, mask, next, sum);
   return next;
 }
@@ -345,7 +352,7 @@ void ElementEvaluator::hoist(ArrayRef<std::pair<Value, Places>> tensors) {
   Collected collected;
   for (const auto &[tensor, places] : tensors)
     collect(tensor, places, collected);
-  std::map<std::pair<int64_t, int64_t>, std::vector<Hoisted>> together; // by level, then by the rows' length
+  std::map<std::pair<int64_t, int64_t>, std::vector<Hoisted>> together; // by level, then by the length of the rows
   int64_t next = 0;
   for (const Hoisted &member : collected.hoisted) {
     linalg::GenericOp generic = member.generic;
@@ -365,13 +372,13 @@ ElementEvaluator::Key ElementEvaluator::keyOf(Value tensor, const Places &places
     if (place)
       known.push_back(*place);
   Key key = keyOf(tensor, known);
-  for (const std::optional<Index> &place : places) // which of them they are
+  for (const std::optional<Index> &place : places) // marks the positions of the known indices
     key.second.emplace_back(nullptr, place.has_value());
   return key;
 }
 
-/// Adds the reductions that making `tensor` includes and whose places are known; returns the highest level of them.
-/// Each tensor is visited once at each place.
+/// Collects the reductions that `tensor` needs and whose indices are known;
+/// returns the highest of their levels. Each tensor is visited once per index.
 int64_t ElementEvaluator::collect(Value tensor, const Places &places, Collected &collected) {
   const Key key = keyOf(tensor, places);
   auto found = collected.levels.find(key);
@@ -408,7 +415,7 @@ int64_t ElementEvaluator::collectNew(Value tensor, const Places &places, Collect
   return level + 1;
 }
 
-/// One loop for reductions along rows of one length.
+/// Emits one loop for reductions along rows of the same length.
 void ElementEvaluator::reduceTogether(ArrayRef<Hoisted> members) {
   SmallVector<Value> sums;
   lanes = true;

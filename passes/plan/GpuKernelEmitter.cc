@@ -14,21 +14,26 @@ namespace splitcast {
 namespace {
 
 constexpr int64_t kThreads = 256, kWarpsPerBlock = 4, kVectorBytes = 16;
-/// A row of more elements than this is a block's, so that what all warps of a device have read of their rows stays near
-/// until they read it again; a block then has as many warps.
+/// A row of more than kLongRow elements is computed by a block of kTeamWarps
+/// warps, so that the rows that all warps of a device work on stay in the cache
+/// until they are read again.
 constexpr int64_t kLongRow = 4096, kTeamWarps = 16;
-/// Of a sum over rows. A block has few columns, in f32 as wide as a sector of memory, so that blocks are many; and many
-/// threads for each, which together have more loads under way than memory takes time to answer.
+/// Sums over rows. A block has few columns (in f32 a sector of memory), so that
+/// there are many blocks, and many threads per column, so that enough loads are
+/// under way to cover the latency of memory.
 constexpr int64_t kColumns = 8, kColumnWarps = 32, kRowSets = kColumnWarps * (kWarp / kColumns), kRowsAtOnce = 4;
-/// Elements side by side in a thread: 16 bytes of f32. One number for all types, so that the order of a sum along a row
-/// does not depend on what else its kernel makes. Where there is no sum, and nothing but small floats, 16 bytes of
-/// these.
+/// The consecutive elements per thread: 16 bytes of f32. The number is the same
+/// for all types, so that the order of a sum along a row does not depend on the
+/// other results of its kernel. A kernel that has no sum and only floats of at
+/// most 16 bits uses kSmallLanes, 16 bytes of these.
 constexpr int64_t kLanes = 4, kSmallLanes = 8;
-/// Numbers of elements up to this are divided in 32 bits, which a GPU does several times faster than in 64.
+/// Indices of up to this many elements are divided in 32 bits, which a GPU does
+/// several times faster than in 64.
 constexpr int64_t kMostIn32Bits = int64_t{1} << 30;
 
 ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
+/// Returns the number of consecutive elements per thread (kLanes, kSmallLanes).
 int64_t lanesOf(const LinalgBody &body, const KernelForm &form) {
   auto isSmall = [](Value tensor) {
     Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
@@ -74,7 +79,7 @@ private:
     }
   }
 
-  /// Elementwise results, those of one shape in one launch.
+  /// Emits elementwise results; those of the same shape share a launch.
   void emitByShape(ArrayRef<size_t> results) {
     SmallVector<size_t> left(results);
     while (!left.empty()) {
@@ -97,7 +102,8 @@ private:
     SmallVector<Value> shared;
   };
 
-  /// Blocks of kWarp x `warps` threads, or of kThreads x 1 (warps = 0).
+  /// Emits a launch of blocks of kWarp x `warps` threads, or of kThreads x 1 if
+  /// `warps` is 0.
   void launch(int64_t blocks, int64_t warps, TypeRange shared, function_ref<void(const Ids &)> emitBody) {
     Value one = indexConstant(1), grid = indexConstant(blocks);
     Value x = indexConstant(warps ? kWarp : kThreads), y = indexConstant(std::max<int64_t>(1, warps));
@@ -120,7 +126,7 @@ private:
     return builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, index, indexConstant(bound));
   }
 
-  /// Values made in a branch are known in it only.
+  /// Emits a branch. Values that are made in it are known only in it.
   void emitIf(Value condition, function_ref<void()> then, function_ref<void()> otherwise = {}) {
     auto op = builder.create<scf::IfOp>(loc, condition, static_cast<bool>(otherwise));
     OpBuilder::InsertionGuard guard(builder);
@@ -132,7 +138,7 @@ private:
     scoped(otherwise);
   }
 
-  /// The place of element `linear` of a tensor of these extents.
+  /// Emits the indices of element number `linear` of a tensor of these extents.
   SmallVector<Index> placeOf(Value linear, ArrayRef<int64_t> extents, bool isLane) {
     SmallVector<Index> place(extents.size());
     const bool isShort = ShapedType::getNumElements(extents) <= kMostIn32Bits;
@@ -191,10 +197,10 @@ private:
     });
   }
 
-  /// Stores an element, or a vector of them, of each member.
+  /// Emits an element, or a vector of elements, of each member and stores it.
   void storeVector(ArrayRef<size_t> members, ArrayRef<Index> place) {
     lanes = !place.empty() && place.back().isLane;
-    SmallVector<Value> values; // all loads come first: a target may be an operand's memory
+    SmallVector<Value> values; // all loads come first: a target may be the memory of an operand
     for (size_t member : members)
       values.push_back(evaluate(body.results[member], place));
     for (auto [member, value] : llvm::zip(members, values))
@@ -205,7 +211,7 @@ private:
   void store(Value value, Value target, ValueRange place) {
     if (!isa<VectorType>(value.getType()))
       builder.create<memref::StoreOp>(loc, value, target, place);
-    else if (cast<MemRefType>(target.getType()).getElementType().isInteger(1)) // a byte each, where a vector has bits
+    else if (cast<MemRefType>(target.getType()).getElementType().isInteger(1)) // in memory a byte, in a vector a bit
       storeLanes(value, target, place);
     else if (mask)
       builder.create<vector::MaskedStoreOp>(loc, target, place, mask, value);
@@ -250,8 +256,9 @@ private:
         memory[body.results[member]] = targets[member];
   }
 
-  /// A team for each of `count` rows, or things made of a row each: a warp, or the block where rows are long. The body
-  /// gets the row's number and the thread's within its team.
+  /// Emits a launch with a team of threads for each of `count` rows, or values
+  /// that are each made of a row: a warp, or the block if rows are long. The
+  /// body gets the number of the row and that of the thread within its team.
   void forTeams(int64_t count, int64_t rowExtent, function_ref<void(Value, Value)> emitBody) {
     const bool isBlock = rowExtent > kLongRow;
     teamWarps = isBlock ? kTeamWarps : 1;
@@ -295,7 +302,7 @@ private:
     hoist(wanted);
   }
 
-  /// One thread of the team stores what all have.
+  /// Stores values that all threads of the team have, by one of them.
   void storeOnce(ArrayRef<size_t> members, ValueRange values, ValueRange place, Value lane) {
     if (members.empty())
       return;
@@ -313,7 +320,9 @@ private:
   // Lanes
   //===--------------------------------------------------------------------===//
 
-  /// Of a team, [0, extent) by its threads x laneCount; of a thread alone, by laneCount. The rest under a mask.
+  /// Walks over [0, extent): a team in steps of its threads x laneCount, a
+  /// single thread in steps of laneCount. The rest is done under a mask, or a
+  /// branch if it consists of whole vectors.
   SmallVector<Value> forLanes(int64_t extent, ValueRange carried, LaneBody step) override {
     const int64_t stride = warpLane ? teamWarps * kWarp * laneCount : laneCount, whole = extent / stride;
     SmallVector<Value> values(carried);
@@ -330,7 +339,8 @@ private:
     return values;
   }
 
-  /// The same value each time, so that what was made at that place of the row is found again.
+  /// Returns the same value for the same offset, so that elements that were
+  /// made at this place of the row are found again.
   Value chunkStart(int64_t offset) {
     Value &start = chunks[offset];
     if (!start) {
@@ -373,7 +383,8 @@ private:
     return warpLane && teamWarps > 1 ? addTeam(generic, total) : total;
   }
 
-  /// The sums of all warps of the block, one after the other, in each of its threads.
+  /// Combines the sums of all warps of the block in ascending order, in each of
+  /// its threads.
   Value addTeam(linalg::GenericOp generic, Value sum) {
     auto type = MemRefType::get({teamWarps}, sum.getType(), AffineMap(),
                                 gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup));
@@ -387,11 +398,12 @@ private:
       Value one = builder.create<memref::LoadOp>(loc, shared, indexConstant(other));
       total = total ? combine(builder, loc, generic, total, one) : one;
     }
-    builder.create<gpu::BarrierOp>(loc); // the next sum goes to the same place
+    builder.create<gpu::BarrierOp>(loc); // the next sum reuses the shared memory
     return total;
   }
 
-  /// The value of the thread whose number differs in that bit. Exact for types that shuffles do not take.
+  /// Emits the value of the thread whose number differs in the bit `offset`.
+  /// Types that shuffles do not support are widened to f32, which is exact.
   Value shuffle(Value value, int32_t offset) {
     Type type = value.getType();
     bool isSmall = isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
@@ -402,7 +414,9 @@ private:
     return isSmall ? builder.create<arith::TruncFOp>(loc, type, value).getResult() : value;
   }
 
-  /// Indices are checked beside the kernels, not before them: a wrong one must not lead outside.
+  /// Clamps an index, because indices are checked concurrently with kernels:
+  /// until the error is reported, a wrong index must not lead out of the
+  /// tensor.
   Value computedPlace(Value place, int64_t extent) override {
     return builder.create<arith::MinUIOp>(loc, place, indexConstant(std::max<int64_t>(1, extent) - 1));
   }
@@ -431,8 +445,9 @@ private:
     });
   }
 
-  /// Over all dimensions but the last, a block for kColumns of them: each of its kRowSets threads of a column adds
-  /// every kRowSets-th row. Their sums are added within the warp, then among warps, in a fixed order.
+  /// Sums over all dimensions but the last, with a block per kColumns columns:
+  /// each of the kRowSets threads of a column adds every kRowSets-th row. Their
+  /// sums are added within the warp, then among warps, in a fixed order.
   void emitColumnSum(size_t result, linalg::GenericOp generic) {
     const int64_t width = shapeOf(body.results[result]).front();
     Type element = cast<RankedTensorType>(generic.getResult(0).getType()).getElementType();
@@ -443,7 +458,7 @@ private:
       Value ofBlock = builder.create<arith::RemUIOp>(loc, ids.thread, columns);
       Value part = builder.create<arith::DivUIOp>(loc, ids.thread, columns);
       Value column = add(times(ids.block, kColumns), ofBlock);
-      Value inside = builder.create<arith::MinUIOp>(loc, column, indexConstant(width - 1)); // no thread leaves early
+      Value inside = builder.create<arith::MinUIOp>(loc, column, indexConstant(width - 1)); // all reach the barrier
       Value first = add(times(ids.warp, kWarp / kColumns), part);
       Value sum = addParts(generic, addRows(generic, inside, first));
       Value isFirstPart = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, part, indexConstant(0));
@@ -461,7 +476,8 @@ private:
     });
   }
 
-  /// Every kRowSets-th row of a column from the first on, kRowsAtOnce of them in a step: loads do not wait for sums.
+  /// Emits the sum of every kRowSets-th row of a column from `first` on. A step
+  /// adds kRowsAtOnce of them, so that loads do not wait for sums.
   Value addRows(linalg::GenericOp generic, Value column, Value first) {
     const SmallVector<int64_t> outer = llvm::to_vector(ArrayRef<int64_t>(generic.getStaticLoopRanges()).drop_back());
     const int64_t rows = ShapedType::getNumElements(outer), atOnce = kRowSets * kRowsAtOnce;
@@ -486,14 +502,16 @@ private:
     return sum;
   }
 
-  /// The sum of a column over the parts of a warp, which all of them have.
+  /// Adds the sums of a column over the parts of a warp; all parts get the
+  /// total.
   Value addParts(linalg::GenericOp generic, Value sum) {
     for (auto offset = static_cast<int32_t>(kWarp / 2); offset >= kColumns; offset /= 2)
       sum = combine(builder, loc, generic, sum, shuffle(sum, offset));
     return sum;
   }
 
-  /// Of a column, the sums of the warps that are this part's.
+  /// Adds the sums of a column of those warps that this part of the first warp
+  /// adds.
   Value addWarps(linalg::GenericOp generic, Value shared, Value part, Value column) {
     Value total;
     for (int64_t warp = 0; warp < kColumnWarps; warp += kWarp / kColumns) {
@@ -503,12 +521,12 @@ private:
     return total;
   }
 
-  gpu::LaunchOp launched;             ///< which is being emitted
-  DenseMap<Type, Value> sharedByTeam; ///< an element per warp, by type
-  int64_t teamWarps = 1;              ///< of a launch whose threads make rows together: warps per row
-  Value warp, warpLane;               ///< there: of the thread in its block, and in its warp
-  Value teamLane, laneStart;       ///< there: of the thread among those of its row, and where its first vector begins
-  std::map<int64_t, Value> chunks; ///< where lanes begin in a row, by the offset of the first
+  gpu::LaunchOp launched;             ///< the launch that is being emitted
+  DenseMap<Type, Value> sharedByTeam; ///< by type, shared memory with an element per warp
+  int64_t teamWarps = 1;              ///< the warps per row, where teams compute rows
+  Value warp, warpLane;               ///< in teams: the warp in its block, and the thread in its warp
+  Value teamLane, laneStart;          ///< in teams: the thread in its team, and the start of its first vector
+  std::map<int64_t, Value> chunks;    ///< by offset, the starts of vectors in a row (chunkStart)
 };
 
 } // namespace

@@ -1,4 +1,5 @@
-// Loops around the elements that ElementEvaluator makes (HostKernelEmitter.h says which nests there are).
+// Emits the loops around the elements that ElementEvaluator emits (see
+// HostKernelEmitter.h for the nests).
 //
 //   before   nn.fusion(%x) { nn.tanh, nn.mul } of tensor<8x4xf32>
 //   after    scf.for %i = 0 to 32 {                    flat: all dimensions are one
@@ -28,7 +29,8 @@ public:
   HostKernelEmitter(OpBuilder &builder, nn::FusionOp fusion, const LinalgBody &body, const KernelForm &form,
                     ArrayRef<int64_t> tied)
       : FusionEmitter(builder, fusion, body, form, tied, kLanes) {
-    // In place, elements may count on those before them, and not on those of other threads.
+    // When a kernel computes in place, it may rely on the order of elements
+    // within a thread, but not across threads.
     for (auto [result, operand] : llvm::enumerate(tied))
       mayDivide &= operand < 0 || form.mayTie(body, result, static_cast<size_t>(operand), /*launchesThreads=*/true);
   }
@@ -44,7 +46,7 @@ private:
       return emitElementwise(all);
     if (!form.first.empty() || !form.elements.empty() || !form.perRow.empty() || !form.columns.empty())
       emitRows();
-    // Elementwise results first: reductions then load what these stored.
+    // Elementwise results come first, so that reductions can load them.
     std::vector<bool> done(body.results.size(), false);
     for (bool reductions : {false, true})
       for (size_t first : form.others) {
@@ -72,13 +74,14 @@ private:
       memory[body.results[member]] = targets[member];
   }
 
-  /// Columns are computed side by side when the reduction's innermost loop is one of the result's.
+  /// Whether a reduction is computed in lanes of columns: its innermost loop is
+  /// one of the result, not one that is reduced.
   static bool isColumnReduction(Value result) {
     return !shapeOf(result).empty() &&
            reductionOf(result).getIteratorTypesArray().back() == utils::IteratorType::parallel && !usesPlaces(result);
   }
 
-  /// Runs `inner` with the indices of all places of `extents`.
+  /// Emits loops over `extents`, with `inner` in the innermost.
   void forAll(ArrayRef<int64_t> extents, SmallVector<Index> &indices, function_ref<void()> inner) {
     if (extents.empty())
       return inner();
@@ -90,14 +93,16 @@ private:
     });
   }
 
-  /// What was just emitted ends in a loop whose iterations do not need each other: a device may divide it.
+  /// Marks the loop that was just emitted: its iterations are independent, so a
+  /// device may divide them among threads.
   void noteDivisible() {
     Block *block = builder.getInsertionBlock();
     if (auto last = block->empty() ? scf::ForOp() : dyn_cast<scf::ForOp>(&block->back()); last && mayDivide)
       last->setAttr(exec::kDivisibleName, builder.getUnitAttr());
   }
 
-  /// One loop per dimension; what does not change in the innermost is computed before it.
+  /// Emits one loop per dimension. Values that do not change in the innermost
+  /// loop are computed before it.
   void emitElementwise(ArrayRef<size_t> members) {
     ArrayRef<int64_t> shape = shapeOf(body.results[members.front()]);
     SmallVector<int64_t> extents(shape);
@@ -123,9 +128,10 @@ private:
     hoist(wanted);
   }
 
-  /// Stores an element of each member, and adds one to each of the sums.
+  /// Emits and stores an element of each member, and adds one to each of the
+  /// sums.
   void storeAll(ArrayRef<size_t> members, ArrayRef<size_t> sums, ArrayRef<Index> indices) {
-    SmallVector<std::pair<Value, size_t>> values; // all loads come first: a target may be an operand's memory
+    SmallVector<std::pair<Value, size_t>> values; // all loads come first: a target may be the memory of an operand
     for (size_t member : members)
       values.emplace_back(evaluate(body.results[member], indices), member);
     for (size_t sum : sums) {
@@ -145,7 +151,8 @@ private:
   // The row nest
   //===--------------------------------------------------------------------===//
 
-  /// Per row: what its reductions need stored, the reductions, what there is one of per row, and the elements, with the
+  /// Emits, per row: the elements that its reductions load, the reductions, the
+  /// results of one element per row, and the other elements together with the
   /// sums over the rows.
   void emitRows() {
     ArrayRef<int64_t> rows = form.rows, width = rows.take_back();
@@ -208,7 +215,7 @@ private:
     noteDivisible();
   }
 
-  /// [0, extent) by kLanes; the rest under a mask.
+  /// Walks over [0, extent) in steps of kLanes; the rest is done under a mask.
   SmallVector<Value> forLanes(int64_t extent, ValueRange carried, LaneBody step) override {
     int64_t whole = extent / kLanes * kLanes;
     SmallVector<Value> values(carried);
@@ -229,10 +236,10 @@ private:
     return values;
   }
 
-  /// 16 lanes to 8, 8 to 4, 4 to 2, 2 to 1.
+  /// Adds 16 lanes to 8, to 4, to 2, to 1.
   Value addLanes(linalg::GenericOp generic, Value sum) override { return foldLanes(generic, sum); }
 
-  bool mayDivide = true; ///< loops over elements
+  bool mayDivide = true; ///< whether loops over elements may be divided among threads
 };
 
 } // namespace

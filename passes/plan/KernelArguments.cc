@@ -6,12 +6,12 @@ namespace splitcast {
 
 namespace {
 
-/// Flat: one dimension.
+/// Returns the memref type of a tensor; if `isFlat`, all dimensions are one.
 MemRefType kernelMemref(Value tensor, bool isFlat) {
   auto type = cast<RankedTensorType>(tensor.getType());
   if (isFlat && type.getRank() > 0)
     return MemRefType::get({type.getNumElements()}, type.getElementType());
-  if (type.getNumElements() == 0) { // never touched; strides of 0 would not lower
+  if (type.getNumElements() == 0) { // never accessed, and strides of 0 cannot be lowered
     SmallVector<int64_t> shape(type.getRank(), 1);
     shape.front() = 0;
     return MemRefType::get(shape, type.getElementType());

@@ -1,4 +1,4 @@
-// Who emits kernels for which kind of device.
+// Chooses the emitter of kernels for a kind of device.
 #include "passes/plan/GpuKernelEmitter.h"
 #include "passes/plan/HostKernelEmitter.h"
 #include "passes/plan/KernelEmitter.h"

@@ -1,17 +1,21 @@
-// What a fusion computes as linalg, and which of its results one walk over the rows makes.
+// Defines a fusion in linalg, and sorts its results into loop nests.
 //
-//   1. Each op of the fusion gives its linalg definition; together they are a scratch function.
-//   2. Flat, when every generic reads each operand at its own place and all shapes are one.
-//   3. Else the rows are those of the widest loops, and each result is sorted by its shape and what makes it.
+//   1. The linalg definitions of the fusion's ops form a scratch function.
+//   2. The fusion is flat if every generic reads each operand at its own place
+//      and all shapes are equal.
+//   3. Otherwise the widest loops define the rows, and each result is sorted by
+//      its shape and by what its computation needs:
 //
-//   tensor<8x4xf32> rows:   %e = nn.softmax %x            elements
-//                           %f = nn.neg %x                first, if a reduction reads it: stored, and then loaded
-//                           %m = nn.reduce_sum %x {1}     per row
-//                           %c = nn.reduce_sum %e {0}     columns: added up while the rows are made
-//                           anything else                 others: a nest of its own
+//   rows of tensor<8x4xf32>:
+//     %e = nn.softmax %x          elements
+//     %f = nn.neg %x              first, if a reduction reads it: stored, then loaded
+//     %m = nn.reduce_sum %x {1}   per row
+//     %c = nn.reduce_sum %e {0}   columns: added up while the rows are computed
+//     anything else               others: a nest of its own
 //
-// A result may lie in an operand's place when all that is read of the operand for an element is the element at the
-// same place, or was read before the row's elements were stored (RowReads).
+// A result may be computed in the place of an operand if each element of the
+// operand is read no later than the result's element at the same place is
+// stored, or was read before the row's elements were stored (RowReads).
 #include "passes/plan/KernelForm.h"
 
 #include "dialects/nn/Definition.h"
@@ -49,8 +53,10 @@ LinalgBody::LinalgBody(nn::FusionOp fusion) : module(ModuleOp::create(fusion.get
   for (Value result : fusion.getBody().front().getTerminator()->getOperands())
     made.push_back(map.lookup(result));
   auto end = builder.create<func::ReturnOp>(fusion.getLoc(), made);
-  // A loss and its gradient need the same sums of a row. Constants come first: where one outside took the place of one
-  // of two regions' own, these would no longer be alike.
+  // A loss and its gradient need the same sums of a row, so equal
+  // subexpressions are merged. Constants are moved to the front first: if a
+  // constant outside a region replaced the one inside only one of two regions,
+  // these would no longer be equal.
   module->walk([&](arith::ConstantOp constant) { constant->moveBefore(block, block->begin()); });
   IRRewriter rewriter(builder);
   DominanceInfo dominance;
@@ -67,7 +73,7 @@ ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.get
 
 linalg::GenericOp genericOf(Value tensor) { return tensor.getDefiningOp<linalg::GenericOp>(); }
 
-/// Whether `test` holds for a generic that making `tensor` includes.
+/// Whether `test` holds for a generic that the computation of `tensor` needs.
 bool anyGeneric(Value tensor, function_ref<bool(linalg::GenericOp)> test) {
   SmallVector<Value> open = {tensor};
   DenseSet<Value> seen = {tensor};
@@ -86,7 +92,8 @@ bool extracts(linalg::GenericOp generic) {
   return generic.getBody()->walk([](tensor::ExtractOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
-/// Whether a generic reads each operand at its own loop indices, or a scalar.
+/// Whether a generic reads each operand at its own loop indices, or as a
+/// scalar.
 bool isPointwise(linalg::GenericOp generic) {
   if (isReduction(generic))
     return false;
@@ -118,7 +125,7 @@ bool isFlatBody(const LinalgBody &body) {
   return result;
 }
 
-/// A sum over all dimensions of `rows` but the last.
+/// Whether the tensor is a sum over all dimensions of `rows` but the last.
 bool isColumnSum(Value tensor, ArrayRef<int64_t> rows) {
   linalg::GenericOp generic = genericOf(tensor);
   if (!generic || rows.size() < 2 || ArrayRef<int64_t>(generic.getStaticLoopRanges()) != rows || extracts(generic))
@@ -131,8 +138,8 @@ bool isColumnSum(Value tensor, ArrayRef<int64_t> rows) {
          result.getNumResults() == 1;
 }
 
-/// Adds all that making these needs, themselves included; `withPlaces`: also what elements are taken of at computed
-/// places.
+/// Adds to `found` the values that the computation of `open` needs, and `open`
+/// itself; with `withPlaces` also tensors that are read at computed places.
 void addInputs(SmallVector<Value> open, bool withPlaces, DenseSet<Value> &found) {
   while (!open.empty()) {
     const Value next = open.pop_back_val();
@@ -145,7 +152,7 @@ void addInputs(SmallVector<Value> open, bool withPlaces, DenseSet<Value> &found)
   }
 }
 
-/// The widest iteration space; the first, where several are.
+/// Returns the iteration space of the highest rank; of several, the first.
 SmallVector<int64_t> widestLoops(const LinalgBody &body) {
   SmallVector<int64_t> widest;
   const_cast<OwningOpRef<ModuleOp> &>(body.module)->walk([&](linalg::GenericOp generic) {
@@ -156,13 +163,16 @@ SmallVector<int64_t> widestLoops(const LinalgBody &body) {
   return widest;
 }
 
-/// What a row nest reads elsewhere when it stores the element (i.., j): other elements than that, which were not read
-/// before the row's elements either, as any of row i.. are for a reduction that is made once per row.
+/// Finds the tensors that a row nest reads elsewhere when it stores the element
+/// (i.., j): at other elements than that one. Elements of row i.. that a
+/// reduction reads once per row do not count, because they were read before the
+/// elements of the row are stored.
 class RowReads {
 public:
   RowReads(size_t rank, DenseSet<Value> &elsewhere) : rank(rank), elsewhere(elsewhere) {}
 
-  /// `tensor` is needed at the first `known` dimensions of the nest.
+  /// Adds the reads that `tensor` needs at the first `known` dimensions of the
+  /// nest.
   void add(Value tensor, size_t known) {
     Place place(known);
     std::iota(place.begin(), place.end(), 0);
@@ -174,7 +184,7 @@ public:
   }
 
 private:
-  /// Dimensions of the nest, or one of these.
+  /// An index that is not a dimension of the nest.
   static constexpr int64_t kAnyOfRow = -1, kElsewhere = -2;
   using Place = std::vector<int64_t>;
 
@@ -284,7 +294,7 @@ KernelForm::Needs KernelForm::needsOf(const LinalgBody &body, size_t result) con
   linalg::GenericOp sum = llvm::is_contained(columns, result) ? genericOf(tensor) : linalg::GenericOp();
   if (!sum)
     rowReads.add(tensor, llvm::is_contained(perRow, result) ? rows.size() - 1 : rows.size());
-  for (OpOperand *input : sum ? sum.getDpsInputOperands() : SmallVector<OpOperand *>()) // is made beside the elements
+  for (OpOperand *input : sum ? sum.getDpsInputOperands() : SmallVector<OpOperand *>()) // computed with the elements
     if (sum.getMatchingIndexingMap(input).isIdentity())
       rowReads.add(input->get(), rows.size());
     else
@@ -300,7 +310,8 @@ KernelForm::Needs KernelForm::needsOf(const LinalgBody &body, size_t result) con
 void KernelForm::sortIntoNest(ArrayRef<size_t> ofRowShape, const LinalgBody &body) {
   const SmallVector<size_t> ofNest = llvm::to_vector(llvm::concat<const size_t>(ofRowShape, perRow, columns));
   for (size_t index : ofRowShape) {
-    // Stored first, it is there for its own row alone: what reads another's makes that anew.
+    // A result that is stored first can be loaded only by its own row: a result
+    // that reads other rows must compute it anew.
     const Value result = body.results[index];
     bool isReadByRow = llvm::all_of(ofNest, [&](size_t other) {
       return other == index || !needs[other].read.contains(result) || readsOwn(other, result);
@@ -311,7 +322,8 @@ void KernelForm::sortIntoNest(ArrayRef<size_t> ofRowShape, const LinalgBody &bod
   }
   if (!first.empty() || !elements.empty() || !perRow.empty())
     return;
-  // Nothing but columns: each keeps its sums in registers, unless it needs what is made once per row.
+  // If there are only columns, each keeps its sums in registers, unless it
+  // needs a value that is computed once per row.
   SmallVector<size_t> needRows;
   for (size_t index : columns) {
     bool needsRow = llvm::any_of(genericOf(body.results[index]).getDpsInputs(), containsReduction);
@@ -327,7 +339,8 @@ bool KernelForm::mayTie(const LinalgBody &body, size_t result, size_t operand, b
   return isFlat || (needs[result].isElement && (launchesThreads ? overwrittenByThreads : overwritten)[operand]);
 }
 
-/// Whether all that reads the argument when an element is stored there reads that element, or has read before.
+/// Whether each element of the argument may be overwritten when the element at
+/// its place is stored: all reads are of that element, or come before.
 bool KernelForm::mayOverwrite(Value argument, bool launchesThreads) const {
   bool reducesAtOnce = !launchesThreads || warps;
   return llvm::all_of(llvm::seq<size_t>(0, needs.size()), [&](size_t other) {

@@ -1,14 +1,17 @@
-// A rank's program as a plan.
+// Lowers a rank's program to a plan:
 //
-//   1. BufferAssignment gives each tensor a place, ArenaPlanner each buffer an offset, and StorageLayout each storage;
-//      those that are carried lie at the beginning of the arena, before all buffers of their steps.
-//   2. In the order of the program each op becomes what is left to do: a fusion a launch of its kernel (equal
-//      kernels, by their text, are one), a library's op a call, a collective its start and its wait. Packs,
-//      assignments and copied reads become copies only of what was not made in its place, and a pack clears what no
-//      operand fills. Indices from outside are checked before their first use. Views, reshapes, fences, scopes and
-//      returns become nothing.
-//   3. Each buffer is written into the plan with the ops during which it lives, for the plan's verifier.
-//
+//   1. BufferAssignment gives each tensor a place, ArenaPlanner each buffer an
+//      offset, StorageLayout each storage a range. Carried storages lie at the
+//      beginning of the arena, before all buffers of their steps.
+//   2. Each op is lowered, in program order: a fusion to a launch of its kernel
+//      (kernels with equal text are shared), a library's op to a call, a
+//      collective to its start and its wait. Packs, assignments and copied reads
+//      become copies of those values that were not made in place; a pack also
+//      clears the bytes that no operand fills. Indices from outside are checked
+//      before their first use. Views, reshapes, fences, scopes and returns become
+//      nothing.
+//   3. Each buffer is recorded in the plan with the ops during which it is live,
+//      for the plan's verifier.
 //   before   %0 = nn.fusion(%x) { nn.neg }                                %x : tensor<8xf32>
 //            %a = ccl.reduce_scatter "g" %0 blocks [4, 4]
 //            %1 = ccl.wait %a
@@ -40,7 +43,7 @@ namespace splitcast {
 
 namespace {
 
-/// Kernels by their text, so that equal ones are one.
+/// Kernels by their text: fusions with equal kernels share one.
 class KernelTable {
 public:
   KernelTable(ModuleOp module, EmitKernel emitKernel)
@@ -69,7 +72,7 @@ private:
   std::map<std::string, StringAttr> known;
 };
 
-/// The groups of ranks that the functions of a module name, as symbols of their plans.
+/// The groups of ranks that the functions of a module use, as symbols.
 class GroupTable {
 public:
   explicit GroupTable(ModuleOp module) : body(module.getBody()), symbols(module) {}
@@ -90,7 +93,7 @@ public:
 private:
   Block *body;
   SymbolTable symbols;
-  Operation *last = nullptr; ///< of the groups, which come first in the module
+  Operation *last = nullptr; ///< the last group; groups come first in the module
   DenseMap<ccl::GroupAttr, FlatSymbolRefAttr> known;
 };
 
@@ -101,11 +104,12 @@ public:
       : function(function), traits(traits), assignment(function), layout(layout), kernels(kernels), groups(groups),
         builder(builder) {}
 
-  /// Raises `mostBytes` to what the function needs of the arena.
+  /// Creates the plan of the function; raises `mostBytes` to the bytes of the
+  /// arena that it needs.
   LogicalResult run(int64_t &mostBytes) {
     std::vector<ArenaBuffer> arena;
     const int64_t carriedBytes = layout.carriedBytes(function);
-    std::optional<int64_t> together = carriedBytes; // no plan is larger
+    std::optional<int64_t> together = carriedBytes; // the bytes without any reuse: an upper bound
     for (Buffer &buffer : assignment.buffers)
       if (buffer.storage.empty()) {
         arena.push_back(buffer.arena);
@@ -124,7 +128,7 @@ public:
     exec::PlanOp plan = createPlan();
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(&plan.getBody().front());
-    std::vector<Operation *> lastBefore; // of the plan, by op of the program
+    std::vector<Operation *> lastBefore; // by op of the program, the last op of the plan before it
     for (Operation &op : function.getBody().front()) {
       Block &body = plan.getBody().front();
       lastBefore.push_back(body.empty() ? nullptr : &body.back());
@@ -186,8 +190,10 @@ private:
     return plan;
   }
 
-  /// What lies in the arena, while which ops of the plan. Ops of the program have become any number of them, after
-  /// `lastBefore`; inputs are there before the first, and what lives to the program's end is there after the last.
+  /// Records the buffers of the arena with the ops of the plan during which
+  /// they are live. An op of the program becomes any number of ops, which come
+  /// after its entry of `lastBefore`. Inputs are live from before the first op;
+  /// buffers that live to the end of the program are live until after the last.
   void attachBuffers(exec::PlanOp plan, ArrayRef<ArenaBuffer> arena, ArrayRef<Operation *> lastBefore) {
     DenseMap<Operation *, int64_t> numbers;
     for (Operation &op : plan.getBody().front())
@@ -200,7 +206,7 @@ private:
         buffers.push_back(
             exec::BufferAttr::get(plan.getContext(), carried.role, carried.storage, carried.range, -1, numbers.size()));
     for (const ArenaBuffer &buffer : arena) {
-      if (buffer.begin > buffer.end) // nothing uses it
+      if (buffer.begin > buffer.end) // unused
         continue;
       const int64_t first = buffer.role == exec::Role::Input ? -1 : firstOf(buffer.begin);
       const int64_t last = buffer.end == programEnd ? numbers.size() : firstOf(buffer.end + 1) - 1;
@@ -257,7 +263,8 @@ private:
     return op->emitOpError() << "is in no fusion and no library call; run 'nn-fuse-kernels'";
   }
 
-  /// Kernels trust indices that come from outside; so each is checked once, before its first use.
+  /// Kernels do not check indices that come from outside, so each tensor of
+  /// indices is checked once, before its first use.
   void checkIndices(nn::ComputeOpInterface op, function_ref<Value(Value)> outside) {
     for (nn::IndexOperand index : op.getIndexOperands()) {
       Value operand = outside(op->getOperand(index.operand));
@@ -286,7 +293,7 @@ private:
       if (!llvm::is_contained(tied, static_cast<int64_t>(index)))
         reads.push_back(rangeOf(input));
     ArrayAttr writes = rangesOf(fusion.getOutputs());
-    SmallVector<int64_t> alignments; // the spaces themselves are aligned
+    SmallVector<int64_t> alignments; // relative to the space, which is aligned itself
     for (Attribute range : llvm::concat<const Attribute>(reads, writes.getValue()))
       alignments.push_back(std::gcd(cast<exec::RangeAttr>(range).getOffset(), sbp::kAlignmentBytes));
     FailureOr<StringAttr> kernel = kernels.add(fusion, tied, alignments);
@@ -312,7 +319,8 @@ private:
     builder.create<exec::CopyOp>(read.getLoc(), layout.rangeOf(read.getStorage(), 0, place.bytes), rangeOf(place));
   }
 
-  /// Copies what was not made in its place, and clears what belongs to no operand.
+  /// Copies the operands that were not made in place, and clears the bytes that
+  /// belong to no operand.
   void lowerPack(ccl::PackOp pack) {
     Place whole = assignment.placeOf(pack.getResult());
     int64_t element = sbp::elementBytes(pack.getResult().getType()), end = 0;
@@ -340,7 +348,7 @@ private:
     case ccl::Memory::InBoth:
       copyIfElsewhere(op.getInput(), data);
       break;
-    case ccl::Memory::InOperand: // the block of the sum leaves the bucket, or stays there (SumsInPlace.h)
+    case ccl::Memory::InOperand: // the sum's block is moved out, or stays (SumsInPlace.h)
       copyIfElsewhere(op.getInput(), data);
       output = rangeOf(waitOf(op).getResult());
       break;
@@ -417,7 +425,8 @@ struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
     return success();
   }
 
-  /// Each tensor by itself has bytes that can be counted; what they are together is seen when they are laid out.
+  /// Checks that the bytes of each tensor fit into an int64_t. Their sums are
+  /// checked where they are laid out.
   static LogicalResult verifySizes(func::FuncOp function) {
     auto verify = [](Operation *op, TypeRange types) -> LogicalResult {
       for (Type type : types) {
@@ -435,7 +444,8 @@ struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
     return verify(function, function.getArgumentTypes());
   }
 
-  /// Plans keep the global types for those that bind inputs and outputs.
+  /// Checks that arguments and results have global types, which a plan keeps
+  /// for callers that bind inputs and outputs.
   static LogicalResult verifyGlobalTypes(func::FuncOp function) {
     auto isTensor = [](TypeAttr type) { return type && isa<RankedTensorType>(type.getValue()); };
     for (unsigned i = 0; i < function.getNumArguments(); ++i)

@@ -1,4 +1,3 @@
-// Prints the reports.
 #include "passes/plan/Passes.h"
 #include "passes/plan/Reports.h"
 
@@ -22,7 +21,7 @@ struct Report : splitcast::impl::ReportPassBase<Report> {
       return signalPassFailure();
     }
     if (auto functions = module.getOps<func::FuncOp>(); !functions.empty()) {
-      (*functions.begin()).emitOpError() << "is no plan yet; run 'exec-lower' first";
+      (*functions.begin()).emitOpError() << "is not lowered to a plan; run 'exec-lower' first";
       return signalPassFailure();
     }
     auto rank = module->getAttrOfType<IntegerAttr>("ccl.rank"), ranks = module->getAttrOfType<IntegerAttr>("ccl.ranks");

@@ -1,9 +1,10 @@
-// What a plan costs, added up from what it says of itself; nothing is estimated.
+// Adds up the costs of a plan from its own attributes; nothing is estimated.
 //
-// Storages are a parameter's, a state's or an accumulator's; those that are carried lie in the arena. The arena's terms
-// are those of the one op at which most of it is live, by the role of each buffer that lives there, so that they add up
-// to a peak that occurs. Communication is added up over the collectives, by the bytes and messages that sbp/algebra
-// derives from their blocks.
+// A storage holds parameters, optimizer state or accumulators; carried ones lie
+// in the arena. The terms of the arena are taken at the one op at which most
+// bytes are live, by the roles of the buffers that are live there, so their sum
+// is a peak that occurs. Communication is added up over the collectives, with
+// the bytes and messages that sbp/algebra derives from their blocks.
 #include "passes/plan/Reports.h"
 
 #include "dialects/exec/SharedStorages.h"
@@ -26,13 +27,15 @@ SmallVector<exec::BufferAttr> buffersOf(exec::PlanOp plan) {
   return buffers;
 }
 
-/// Adds storages to a report, by group and by what they are.
+/// Adds storages to a report, by group and purpose.
 class StorageBytes {
 public:
   StorageBytes(const SymbolTable &symbols, const MemoryReports::GroupIndices &indices, MemoryReport &report)
       : indices(indices), symbols(symbols), report(report) {}
 
-  /// What lies within `counted`. Those that are not at rest lie in the arena, whose own terms have their sum.
+  /// Adds the bytes that lie within `counted`. Storages that are not at rest
+  /// lie in the arena; they count in the terms of the groups only, since the
+  /// terms of the arena contain them.
   void add(exec::StorageOp storage, exec::RangeAttr counted, bool isAtRest) {
     const exec::RangeAttr range = storage.getRange();
     const int64_t elementBytes = sbp::elementBytes(storage.getType());
@@ -44,7 +47,8 @@ public:
     for (auto [offset, member] : llvm::zip(storage.getOffsets(), storage.getMembers()))
       members.push_back({offset * elementBytes, cast<FlatSymbolRefAttr>(member).getValue()});
     llvm::stable_sort(members, llvm::less_first());
-    // A member's bytes reach to the next one's; what is before the first is its own, too.
+    // A member has the bytes up to the next member; the first also has those
+    // before it.
     for (size_t i = 0; i < members.size(); ++i)
       add(symbols.lookup<sbp::VariableOp>(members[i].second),
           countedIn(i == 0 ? 0 : members[i].first, i + 1 == members.size() ? range.getBytes() : members[i + 1].first),
@@ -71,7 +75,8 @@ private:
     (variable.getStateOf() ? report.optimizerState : report.parameters) += bytes;
   }
 
-  /// State is of its parameter's group.
+  /// Returns the entry of the group of a variable; state belongs to the group
+  /// of its parameter.
   GroupMemory &groupOf(sbp::VariableOp variable) {
     if (std::optional<StringRef> owner = variable.getStateOf())
       if (auto parameter = symbols.lookup<sbp::VariableOp>(*owner))
@@ -88,7 +93,8 @@ private:
   MemoryReport &report;
 };
 
-/// Where in a plan most of the arena is live, in bytes of whole units of alignment.
+/// The op of a plan at which most bytes of the arena are live. Each buffer is
+/// rounded up to the alignment.
 struct Fullest {
   exec::PlanOp plan;
   int64_t op = 0, bytes = 0;
@@ -116,7 +122,7 @@ Fullest fullestOf(exec::PlanOp plan) {
   return fullest;
 }
 
-/// The term that counts buffers of this role.
+/// Returns the term of the report that counts buffers of this role.
 int64_t &termOf(exec::Role role, MemoryReport &report) {
   switch (role) {
   case exec::Role::Gathered:
@@ -138,6 +144,8 @@ int64_t &termOf(exec::Role role, MemoryReport &report) {
   return report.activations;
 }
 
+/// Adds the buffers that are live at the fullest op of all runs of an entry
+/// point.
 void addArena(const exec::EntryPoint &point, MemoryReport &report) {
   Fullest fullest;
   for (const exec::EntryRun &run : point.runs)
@@ -149,7 +157,8 @@ void addArena(const exec::EntryPoint &point, MemoryReport &report) {
   report.leastArenaBytes = fullest.bytes;
 }
 
-/// Of storages in spaces that ranks share, which have a copy for all of them: this rank's blocks, which count here.
+/// Returns, for storages in spaces of which ranks share one copy, the block of
+/// this rank, which is the part that counts here.
 DenseMap<Operation *, exec::RangeAttr> ownBlocksOf(ModuleOp plans, const llvm::StringSet<> &shared) {
   DenseMap<Operation *, exec::RangeAttr> blocks;
   if (!shared.empty())
@@ -159,7 +168,8 @@ DenseMap<Operation *, exec::RangeAttr> ownBlocksOf(ModuleOp plans, const llvm::S
   return blocks;
 }
 
-/// What the functions of a module share: the executor's spaces, and the session's pieces of inputs and outputs.
+/// Adds the memory that the functions of a module share: the spaces of the
+/// executor, and the pieces of inputs and outputs of the session.
 void addSharedMemory(ModuleOp plans, const llvm::StringSet<> &sharedSpaces,
                      const DenseMap<Operation *, exec::RangeAttr> &ownBlocks, MemoryReport &report) {
   for (auto space : plans.getOps<exec::SpaceOp>()) {
@@ -203,7 +213,7 @@ MemoryReports::MemoryReports(ModuleOp plans, const IsShared &isShared) : spaces(
 MemoryReport MemoryReports::of(const exec::EntryPoint &point) const {
   MemoryReport report = shared;
   StorageBytes storages(symbols, groupIndices, report);
-  DenseSet<StringAttr> added; // runs share them
+  DenseSet<StringAttr> added; // runs share their accumulators
   for (const exec::EntryRun &run : point.runs)
     for (exec::BufferAttr buffer : buffersOf(run.plan))
       if (buffer.getRole() == exec::Role::Accumulator && added.insert(buffer.getOwner()).second)
@@ -217,7 +227,8 @@ MemoryReport MemoryReports::of(const exec::EntryPoint &point) const {
   return report;
 }
 
-/// What a plan sends when it is run so often, by the name of the collective.
+/// Adds the communication of `times` runs of a plan, by the name of the
+/// collective.
 static void addCommunication(exec::PlanOp plan, int64_t times, SymbolTableCollection &symbols,
                              std::map<std::string, CommunicationReport::Entry> &byKind) {
   for (auto op : plan.getBody().front().getOps<exec::CollectiveOp>()) {
@@ -246,7 +257,7 @@ CommunicationReport reportCommunication(exec::PlanOp plan) {
   return reportOf(byKind);
 }
 
-/// What is sent to add up.
+/// Returns the bytes that the summing collectives of a plan send.
 static int64_t bytesForSums(exec::PlanOp plan, SymbolTableCollection &symbols) {
   int64_t bytes = 0;
   for (auto op : plan.getBody().front().getOps<exec::CollectiveOp>())
@@ -255,7 +266,9 @@ static int64_t bytesForSums(exec::PlanOp plan, SymbolTableCollection &symbols) {
   return bytes;
 }
 
-/// Of the last run, for each micro-batch before it: those add up that much less.
+/// Returns the bytes that are saved because only the last run sums certain
+/// values: the difference to the run before it, for each micro-batch before the
+/// last.
 static int64_t bytesSummedOnce(ArrayRef<exec::EntryRun> runs, SymbolTableCollection &symbols) {
   if (runs.size() < 2 || runs.drop_back().back().end != runs.back().begin)
     return 0;

@@ -1,11 +1,13 @@
-// Storages that all-gathers fill go into spaces that ranks share, where the plans allow it (SharedStorages.h).
+// Moves storages that all-gathers fill into spaces that ranks share, where the
+// plans allow it (SharedStorages.h).
 //
 //   exec.space @persistent 384 bytes kept               exec.space @persistent 192 bytes kept
 //                                                       exec.space @shared_dp 192 bytes kept shared by @dp
 //   exec.storage @w : .. in <persistent, 0, 160> ..     exec.storage @w : .. in <shared_dp, 0, 160> ..
 //   exec.storage @m : .. in <persistent, 192, 160> ..   exec.storage @m : .. in <persistent, 0, 160> ..
 //
-// Nothing else in the plans changes: on ranks that have no memory in common an all-gather there moves what it did.
+// The plans change in nothing else. Between ranks without common memory, an
+// all-gather in such a space moves the same bytes as before.
 #include "dialects/exec/SharedStorages.h"
 #include "dialects/sbp/algebra/Sizes.h"
 #include "passes/local/DeviceTraits.h"
@@ -27,16 +29,17 @@ using namespace splitcast;
 
 namespace {
 
-/// Where the storages of one space go.
+/// The new ranges of the storages of one space.
 class Moves {
 public:
   explicit Moves(StringAttr from) : from(from) {}
 
-  /// Behind what went to that space before. False: it shares bytes with another.
+  /// Appends the storage to the space `to`. Returns false if it overlaps
+  /// another storage.
   bool add(exec::StorageOp storage, StringAttr to) {
     const exec::RangeAttr range = storage.getRange();
     if (range.getBytes() == 0)
-      return true; // it may begin where another does
+      return true; // an empty storage may begin where another does
     auto behind = moves.lower_bound(range.getOffset());
     if ((behind != moves.end() && behind->first < range.getEnd()) ||
         (behind != moves.begin() && std::prev(behind)->second.oldEnd > range.getOffset()))
@@ -47,7 +50,7 @@ public:
     return true;
   }
 
-  /// Null: it lies in no storage.
+  /// Returns the new range of `range`; null if it lies in no storage.
   exec::RangeAttr moved(exec::RangeAttr range) const {
     if (range.getSpace() != from)
       return range;
@@ -70,11 +73,11 @@ private:
     int64_t begin;
   };
   StringAttr from;
-  std::map<int64_t, Move> moves; ///< by the offset of the storage
+  std::map<int64_t, Move> moves; ///< by the old offset of the storage
   llvm::DenseMap<StringAttr, int64_t> ends;
 };
 
-using Space = std::pair<StringAttr, StringAttr>; ///< the group that shares it, and the stream of its gathers
+using Space = std::pair<StringAttr, StringAttr>; ///< the group that shares the space, and the stream of its gathers
 
 struct ShareGathers : splitcast::impl::ShareGathersPassBase<ShareGathers> {
   using ShareGathersPassBase::ShareGathersPassBase;
@@ -89,7 +92,7 @@ struct ShareGathers : splitcast::impl::ShareGathersPassBase<ShareGathers> {
     if (shared.empty())
       return;
     llvm::MapVector<Space, StringAttr> names;
-    llvm::DenseMap<StringAttr, size_t> spacesOf; // of a group
+    llvm::DenseMap<StringAttr, size_t> spacesOf; // by group, the number of its spaces
     for (auto &[storage, space] : shared)
       if (StringAttr &name = names[space]; !name)
         name = freeName(symbols, "shared_" + space.first.getValue(), spacesOf[space.first]++);
@@ -156,7 +159,7 @@ private:
         replacer.replaceElementsIn(op);
     });
     return stray ? stray->emitOpError() << "uses " << strayRange << ", which lies in no storage of @"
-                                        << exec::kPersistentName << "; what lies there is of storages"
+                                        << exec::kPersistentName << "; all bytes of that space must lie in storages"
                  : LogicalResult(success());
   }
 };

@@ -1,4 +1,4 @@
-// Which storages are carried, by which steps, and where each lies.
+// Decides which storages are carried, by which steps, and the place of each.
 #include "passes/plan/StorageLayout.h"
 
 #include "dialects/sbp/algebra/Sizes.h"
@@ -29,7 +29,8 @@ public:
   }
 
 private:
-  /// Functions that a schedule runs are of one step, whatever other schedules run them, too.
+  /// Numbers the steps. All functions that a schedule runs are of one step, and
+  /// so are schedules that have a function in common.
   void findSteps() {
     llvm::EquivalenceClasses<Operation *> together;
     for (auto function : module.getOps<func::FuncOp>())
@@ -38,12 +39,14 @@ private:
       for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
         if (auto function = symbols.lookup<func::FuncOp>(run.getFunction()))
           together.unionSets(schedule, function);
-    DenseMap<Operation *, size_t> numbers; // by the leader of each class
+    DenseMap<Operation *, size_t> numbers; // by the leader of its class
     for (auto function : module.getOps<func::FuncOp>())
       layout.stepOf[function] = numbers.try_emplace(together.getLeaderValue(function), numbers.size()).first->second;
     layout.steps.resize(numbers.size());
   }
 
+  /// Finds the steps that use each storage, and how it is assigned: in parts,
+  /// and by functions with arguments.
   void findUses() {
     for (auto function : module.getOps<func::FuncOp>())
       for (Operation &op : function.getBody().front()) {
@@ -57,11 +60,13 @@ private:
         if (storage && storage.getTensorType().getNumElements() !=
                            cast<RankedTensorType>(assign.getValue().getType()).getNumElements())
           byParts.insert(assign.getStorage());
-        if (function.getNumArguments() > 0) // else of a step's inputs nothing: what it makes is of variables alone
+        if (function.getNumArguments() > 0) // a function without arguments computes from variables alone
           ofInputs.insert(assign.getStorage());
       }
   }
 
+  /// Whether the storage can lie in the arena: all its members are carried, and
+  /// each assignment assigns it whole.
   bool isCarried(ccl::StorageOp storage) {
     return !storage.getMembers().empty() && users.contains(storage.getSymName()) &&
            !byParts.contains(storage.getSymName()) &&
@@ -71,7 +76,8 @@ private:
            });
   }
 
-  /// A storage that several steps use lies at one place in all of them.
+  /// Places a carried storage at the same offset in all steps that use it,
+  /// behind the carried storages of each.
   LogicalResult placeInArena(ccl::StorageOp storage) {
     int64_t begin = 0;
     for (size_t step : users[storage.getSymName()])
@@ -97,9 +103,9 @@ private:
     const std::optional<int64_t> bytes = sbp::checkedBytes(sbp::shapeOf(type), sbp::elementBytes(type));
     const std::optional<int64_t> end = alignedEnd(begin, bytes);
     if (!end)
-      return storage.emitOpError() << "@" << storage.getSymName() << " of type " << type << " ends behind "
-                                   << sbp::kMostBytesText
-                                   << " of what is stored on a rank; use more ranks, or smaller variables";
+      return storage.emitOpError() << "@" << storage.getSymName() << " of type " << type
+                                   << " would bring the storages of its space to more than " << sbp::kMostBytesText
+                                   << "; use more ranks, or smaller variables";
     layout.ranges[storage.getSymName()] =
         exec::RangeAttr::get(module.getContext(), StringAttr::get(module.getContext(), space), begin, *bytes);
     return *end;
@@ -108,8 +114,8 @@ private:
   ModuleOp module;
   SymbolTable symbols;
   StorageLayout layout;
-  llvm::StringMap<llvm::SmallSetVector<size_t, 2>> users; ///< steps, by storage
-  llvm::StringSet<> byParts, ofInputs;                    ///< how storages are assigned
+  llvm::StringMap<llvm::SmallSetVector<size_t, 2>> users; ///< the steps that use a storage
+  llvm::StringSet<> byParts, ofInputs; ///< storages that are assigned in parts, or by functions with arguments
 };
 
 FailureOr<StorageLayout> StorageLayout::create(ModuleOp module) { return StorageLayoutBuilder(module).run(); }

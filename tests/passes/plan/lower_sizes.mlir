@@ -2,7 +2,7 @@
 // RUN: splitcast-opt %s -exec-lower -split-input-file -verify-diagnostics
 
 ccl.storage @storage.a : tensor<1152921504606846976xf32> holds [] at []
-// expected-error @below {{'ccl.storage' op @storage.b of type 'tensor<1152921504606846976xf32>' ends behind 2^63 - 1 bytes of what is stored on a rank; use more ranks, or smaller variables}}
+// expected-error @below {{'ccl.storage' op @storage.b of type 'tensor<1152921504606846976xf32>' would bring the storages of its space to more than 2^63 - 1 bytes; use more ranks, or smaller variables}}
 ccl.storage @storage.b : tensor<1152921504606846976xf32> holds [] at []
 
 // -----

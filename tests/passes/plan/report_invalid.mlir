@@ -19,7 +19,7 @@ exec.plan @f attributes {input_types = [], input_names = [], inputs = [], output
 exec.space @arena 64 bytes
 exec.plan @w attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
 }
-// expected-error @below {{'func.func' op is no plan yet; run 'exec-lower' first}}
+// expected-error @below {{'func.func' op is not lowered to a plan; run 'exec-lower' first}}
 func.func @f() {
   return
 }

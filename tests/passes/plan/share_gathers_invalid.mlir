@@ -11,7 +11,7 @@ module attributes {ccl.device = "cpu"} {
     exec.wait 0
     exec.collective all_gather "w" in @dp ticket 1 {blocks = array<i64: 4>, data = #exec.range<persistent, 0, 32>, type = f32}
     exec.wait 1
-    // expected-error @below {{'exec.clear' op uses #exec.range<persistent, 64, 4>, which lies in no storage of @persistent; what lies there is of storages}}
+    // expected-error @below {{'exec.clear' op uses #exec.range<persistent, 64, 4>, which lies in no storage of @persistent; all bytes of that space must lie in storages}}
     exec.clear <persistent, 64, 4>
   }
 }
