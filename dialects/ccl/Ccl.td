@@ -179,7 +179,8 @@ def Ccl_AllGatherOp : Ccl_Collective<"all_gather", "AllGather"> {
   let description = [{
     `stored` says that the operand is, on every rank, the value of a variable or bucket, possibly with its elements in
     another order or in another type, and that the variable may have another name on each rank. Such a gather can start
-    anywhere after the last assignment of that variable or bucket.
+    anywhere after the last assignment of that variable or bucket. 'sbp-localize' sets `stored`. No verifier checks it,
+    but 'ccl-prefetch' refuses a gather that it may move, if the operand is not made of one ccl.read.
     ```mlir
     %0 = ccl.all_gather "w" %piece in <"dp", [0, 1], index 0> blocks [12, 8] : tensor<3x4xf32> -> !ccl.pending<tensor<20xf32>>
     ```
@@ -217,6 +218,8 @@ def Ccl_AllReduceOp : Ccl_Collective<"all_reduce", "AllReduce"> {
 def Ccl_AllToAllOp : Ccl_Collective<"all_to_all", "AllToAll"> {
   let summary = "Block s of the operand goes to rank s; block r of the result comes from rank r";
   let description = [{
+    `blocks[s]` is the number of elements that this rank sends to rank s, and `received[r]` the number that it receives
+    from rank r: on rank s, `received[r]` is `blocks[s]` of rank r.
     ```mlir
     %6 = ccl.all_to_all "x" %whole in #group blocks [20, 0] received [4, 5] : tensor<20xf32> -> !ccl.pending<tensor<9xf32>>
     ```

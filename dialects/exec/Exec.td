@@ -220,10 +220,10 @@ def Exec_SpaceOp : Exec_Op<"space", [Symbol, DeclareOpInterfaceMethods<SymbolUse
     - C4: Only this rank's blocks are written there, and not by an input; a plan that writes one gathers it after the
       write.
     - C5: Between the write and the end of the gather, only this rank's block is read.
-    - C6: Ranks meet between the last read and the write, in a collective of the group in which each has a block that is
-      not empty, so that no rank ends it before all have started it. The first such collective that starts after the
-      last read has been waited for before this rank writes, and before the gather starts. So no rank overwrites bytes
-      that another still reads.
+    - C6: Ranks meet between the last read and the write. They meet in a collective of the group, of any kind but
+      all_to_all, in which every rank has a block that is not empty: no rank ends it before all have started it. The
+      first such collective that starts after the last read has been waited for before this rank writes, and before the
+      gather starts. So no rank overwrites bytes that another still reads.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, I64Attr:$bytes, UnitAttr:$kept,
                    OptionalAttr<FlatSymbolRefAttr>:$group);
@@ -287,11 +287,11 @@ def Exec_PlanOp : Exec_Op<"plan", [Symbol, IsolatedFromAbove, NoTerminator, Sing
       that rank's piece.
     - C2: Every collective is waited for once, after it starts; until then no op uses its ranges, except to read its
       input.
-    - C3: A buffer whose owner is a storage has the role `gathered` or `accumulator` and the storage's range, and is
-      live from -1 to the number of ops; a buffer that shares bytes with a storage and has its name is such a buffer,
-      unless it is an input or output. If one plan of a schedule has a storage's buffer, all its plans have it. So no
-      other run writes over a value that is carried from run to run. Where storages lie in spaces that are not kept, the
-      plans of a schedule of several plans list their `buffers`.
+    - C3: A buffer that has the name of a storage as its owner, and bytes of it, is the storage's: it has the storage's
+      range and the role `gathered` or `accumulator`, and is live from -1 to the number of ops. (Inputs and outputs are
+      excepted, since users choose their names.) If one plan of a schedule has a storage's buffer, all its plans have
+      it, so that no run overwrites a value that is carried from run to run. Where storages lie in spaces that are not
+      kept, the plans of a schedule of several plans therefore list their `buffers`.
     - C4: Where the plan lists its `buffers`, they lie within spaces that are not kept; no two share a byte at the same
       op; and each range of these spaces that an op uses (a collective uses its ranges until its wait) lies in one
       buffer, which is live then. So no byte is read after another buffer has taken its place.
@@ -309,7 +309,8 @@ def Exec_LaunchOp : Exec_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInt
   let summary = "Runs a generated kernel";
   let description = [{
     The ranges are in the order of the kernel's arguments: first those that it only reads, then those that it writes.
-    `in_place` has the numbers of the written ranges that it also reads, ascending.
+    `in_place` has the numbers of the written ranges that it also reads, ascending. The `stream` of this op, as of
+    library, copy, clear and wait, is `compute`: the executor runs them there whatever the attribute says.
     ```mlir
     exec.launch @kernels::@k0 reads [#exec.range<arena, 0, 16>] writes [#exec.range<arena, 64, 16>]
     ```
@@ -383,6 +384,10 @@ def Exec_CollectiveOp : Exec_Op<"collective", [DeclareOpInterfaceMethods<SymbolU
     `output`, which lies outside of `data` or is this rank's block of it; the rest of `data` is undefined afterwards. An
     all_to_all reads `data` and writes `output`. `blocks` are numbers of elements: a list with one per rank of the
     group, or one number for every rank. The collective starts when all earlier work on the stream `compute` is done.
+    `ticket` names it until its exec.wait: no two collectives of a plan that are under way at the same time have the
+    same ticket, and each plan counts its own. `stream` may be any name; collectives of one group and stream run in
+    order, on a communicator of their own. 'exec-lower' writes `communication` on CPUs; on GPUs `reduce_scatter` for
+    sums and `all_gather` for the others, so that a gather need not wait for sums.
     ```mlir
     exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, type = f32}
     exec.wait 0

@@ -119,9 +119,12 @@ def Nn_DropoutOp : Nn_ComputeOp<"dropout", [Differentiable, DeclareOpInterfaceMe
   let description = [{
     Whether an element is dropped depends only on the key and on the element's index in the *global* tensor. So the
     result is the same however the tensor is split, and when the op is computed twice; its gradient uses the same op.
-    The key is an operand that differs for each step and each op. 'sbp-localize' sets `offsets` and `global_shape`:
-    where the rank's piece begins, and the shape of the tensor that it is a piece of. `from`, which 'sbp-split-steps'
-    sets, is added to the index: it is the number of elements that are before the micro-batch in the batch.
+    The key is an operand that must differ for each step and each op. The Graph API makes it of the variables
+    random.seed and random.step and the number of the op: seed * 2^36 + step * 2^16 + number, modulo 2^64
+    (compiler/graph/GraphRandom.cc); in a program written as IR, the author provides it. All micro-batches of a step
+    have the same key; `from` distinguishes them. 'sbp-localize' sets `offsets` and `global_shape`: where the rank's
+    piece begins, and the shape of the tensor that it is a piece of. `from`, which 'sbp-split-steps' sets, is added to
+    the index: it is the number of elements that are before the micro-batch in the batch.
     ```mlir
     %dropout = nn.dropout %x, %key {rate = 0.125 : f64} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
     ```

@@ -11,11 +11,13 @@ def Nn_ExactPartOp : Nn_Elementwise<"exact_part", "{{{0}, {}}}", [ConvertsElemen
   let summary = "Part 0, 1 or 2 of x, which is cut into three parts whose sums are exact";
   let description = [{
     Part k is x minus the earlier parts, rounded to a multiple of q_k, where q is 2^8, 2^-32 and 2^-72. The rest after
-    the last part, at most 2^-73, is dropped; it is 0 for an f32 from 2^-49 on, and for an f64 from 2^-20 on. Up to 2^14
-    multiples of one q are added up in f64 without rounding, so that their sum is the same in every order: over ranks,
-    over micro-batches and by every library. (Pre-rounding: Rump, Ogita and Oishi 2008, "Accurate floating-point
-    summation"; Demmel and Nguyen 2013, "Fast reproducible floating-point summation".) From 2^47 on, x becomes infinite,
-    as a number that is too large for f16 does. (A NaN stays a NaN, but its bits are not specified.)
+    the last part, at most 2^-73, is dropped; it is 0 for an f32 from 2^-49 on, and for an f64 from 2^-20 on. Part 0 is
+    below 2^47, which is 2^39 multiples of its q, and so is each later part, since the earlier ones leave at most half
+    of their q. An f64 holds all integers up to 2^53, so 2^14 = 2^53 / 2^39 multiples of one q are added up without
+    rounding, and their sum is the same in every order: over ranks, over micro-batches and by every library.
+    (Pre-rounding: Rump, Ogita and Oishi 2008, "Accurate floating-point summation"; Demmel and Nguyen 2013, "Fast
+    reproducible floating-point summation".) From 2^47 on, x becomes infinite, as a number that is too large for f16
+    does. (A NaN stays a NaN, but its bits are not specified.)
 
     So the op counts as linear, although the parts of a sum are not the sums of the parts of its addends: only
     nn.exact_sum makes a number of parts, and needs only their sums.

@@ -50,12 +50,14 @@ def GradientOpInterface : OpInterface<"GradientOpInterface"> {
 
 def PlacedOpInterface : OpInterface<"PlacedOpInterface"> {
   let description = [{
-    Ops whose elements depend on their place in the global tensor. So LoopSpec::anyShape is false for them.
+    Ops whose elements depend on their place in the global tensor. So LoopSpec::anyShape is false for them. An op has
+    one placed tensor, which is one of its operands or its first result. An op with several results may implement this
+    interface only if the elements of all results depend on the place of that one tensor alone.
   }];
   let cppNamespace = "::splitcast::nn";
   let methods = [
     InterfaceMethod<[{
-      Returns the tensor whose place matters; by default the first result.
+      Returns the tensor whose place matters, an operand or the first result; by default the first result.
     }], "::mlir::Value", "getPlaced", (ins), /*methodBody=*/"", /*defaultImplementation=*/"return $_op->getResult(0);">,
     InterfaceMethod<[{
       Whether the op depends on where along the dimension a piece lies.

@@ -82,8 +82,10 @@ def Nn_UpdateOp : Nn_Op<"update", [AttrSizedOperandSegments, DeclareOpInterfaceM
   let description = [{
     'nn-differentiate' makes it, and 'nn-expand-optimizers' replaces it by elementwise ops and assignments. First,
     'nn-scale-losses' divides gradients by the number that they are `scaled by`. Then 'nn-clip-gradients' clips them, as
-    nn.minimize says; updates of a function with the same `clip_set` share a norm. If the number after `unless` is not
-    0, the update changes neither the variable nor any state. `group` is the variable's group of nn.minimize.
+    nn.minimize says; updates of a function with the same `clip_set` share a norm. 'nn-differentiate' gives each loss
+    with a clip_norm a number of its own: 0, or one more than the largest clip_set in the function so far. If the number
+    after `unless` is not 0, the update changes neither the variable nor any state. `group` is the variable's group of
+    nn.minimize.
     ```mlir
     %t = sbp.scope "update" of @w
     nn.update @w, %g in %t : tensor<4x3xf32> with #nn.sgd<lr = 0.001>

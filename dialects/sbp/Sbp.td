@@ -38,12 +38,16 @@ def Sbp_VariableOp : Sbp_Op<"variable", [Symbol, DeclareOpInterfaceMethods<Symbo
     `storage`: such a variable is stored as it says, and is in no bucket. `slot` is the variable's place in a bucket
     (sbp.bucket): variables of one bucket and one role lie in one range. `group` names the variables that are used
     together (a layer); when it is absent, the group is the name up to its last dot. `state_of` marks optimizer state of
-    another variable, and `role` says which state it is. `policy` has the decisions about this variable alone (sbp.group
-    decides about several); 'sbp-zero-storage' completes it. A `carried` variable lives for one step, or, if the run
-    that assigns it is kept, as long as that run's results are valid: it passes a value from one run of a schedule to a
-    later one, and is neither saved nor loaded. A carried variable that is no state may be P: it then holds addends that
-    a later run sums. With `as_made`, 'sbp-propagate' gives the variable the signature that the assigned value has in
-    the first function of the module that assigns it; all other assignments must have the same signature.
+    another variable, and `role` says which state it is. `frozen` excludes the variable from training: nn.minimize
+    computes no gradient of it and does not update it, although ops may assign it (a learning rate, a counter). Of the
+    stages of ZeRO only stage 3 splits a frozen variable, in buckets that hold no others; it has no split master weights
+    and never one copy per machine, but its compute type applies. `policy` has the decisions about this variable alone
+    (sbp.group decides about several); 'sbp-zero-storage' completes it. A `carried` variable lives for one step, or, if
+    the run that assigns it is kept, as long as that run's results are valid: it passes a value from one run of a
+    schedule to a later one, and is neither saved nor loaded. A carried variable that is no state may be P: it then
+    holds addends that a later run sums. With `as_made`, 'sbp-propagate' gives the variable the signature that the
+    assigned value has in the first function of the module that assigns it; all other assignments must have the same
+    signature.
     - C1: The variable has a name; the type is a statically shaped tensor of at most 2^63 - 1 bytes; its signature,
       storage and update are on one placement.
     - C2: No signature has P, except the type's if the variable is carried and no state; each signature fits the shape.
@@ -174,8 +178,10 @@ def Sbp_ScopeOp : Sbp_Op<"scope", [DeclareOpInterfaceMethods<SymbolUserOpInterfa
     %t = sbp.scope "backward" group "layer3"
     ```
     Two scopes are never the same, whatever their names: an op in one scope is never merged with an op in another. A
-    scope costs nothing. A scope of phase "update" names the variable whose update is in it, `of @w`: values that are
-    fenced there have that variable's update signature.
+    scope costs nothing. `of @w` names the variable that is updated in the scope: 'sbp-propagate' gives values that are
+    fenced there the update signature of @w, and 'ccl-prefetch' takes its policy. It is meant for phase "update"; no
+    verifier checks this. The scope in which 'sbp-join-buckets' joins the updates of a bucket has the bucket's name as
+    its group, and no `of`.
     - C1: The phase is "forward", "backward" or "update".
     - C2: The variable that it names exists.
   }];
@@ -238,7 +244,8 @@ def Sbp_BucketOp : Sbp_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolUse
     says where the chunk of each rank ends: with ends, a bucket may hold members that are not divided. Where another
     axis splits a member, the ranks along that axis have different ranges: the type has one leading dimension for each
     such axis, in the order of the axes, and that axis splits it. States of the members lie in ranges of the same
-    layout, one range for each role.
+    layout, one range for each role. `group` is the group of the first member, as `sbp-zero-storage` writes it; members
+    may have other groups (`bucket_bytes`). It is for readers: no pass depends on it.
     - C1: The type has a signature, in which the bucket's axis is B and each other axis is B or splits its own leading
       dimension.
     - C2: Without ends, the number of elements is a multiple of the axis's size. There is one end per rank of the axis;
@@ -378,10 +385,10 @@ def Sbp_RunOp : Sbp_Op<"run", [HasParent<"ScheduleOp">]> {
     cut into as many equal parts as there are micro-batches, of which micro-batch m takes part m; with -1 the function
     takes the whole input. A `numbered` function takes m as its last argument. Result i is result `gives[i]` of the
     schedule; `joins[i]` is the dimension along which the parts of all micro-batches are joined, of which result i is
-    part m. A function that works on several micro-batches has arguments of micro-batch m + `takes_ahead[i]` and results
-    of micro-batch m + `gives_ahead[i]`. The results of a `kept` run are valid in the next step, too: that step leaves
-    the run out, if no other schedule or function ran in between and no variable was set. From
-    tests/dialects/sbp/schedules_kept.mlir:
+    part m. A function may work on several micro-batches, as those do that 'sbp-interleave-runs' merges. Argument i is
+    then part m + `takes_ahead[i]` of its input, and result i part m + `gives_ahead[i]`; without these attributes all
+    entries are 0. The results of a `kept` run are valid in the next step, too: that step leaves the run out, if no
+    other schedule or function ran in between and no variable was set. From tests/dialects/sbp/schedules_kept.mlir:
     ```mlir
     sbp.schedule @predict of 1 {
       sbp.run @predict.prologue from 0 to 1 takes [] cut [] kept

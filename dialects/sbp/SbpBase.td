@@ -92,7 +92,8 @@ def Sbp_NdAttr : Sbp_Attr<"Nd", "nd", [DeclareAttrInterfaceMethods<VerifiableTen
     - P: every rank holds an addend.
     - At(k): the ranks at coordinate k of the axis hold the tensor, and the others hold nothing.
 
-    Entries apply in the order of the axes, flat ones last.
+    Splits apply in the order of the axes, a flat one last: it cuts the piece that the others leave. An At entry cuts
+    nothing. It selects the ranks that hold the tensor, or a piece of it, so its place in the order makes no difference.
     - C1: There is one entry per axis.
     - C2: The tensor has every dimension that an entry splits.
     - C3: At most one entry is a flat split (a slot), and the slot has room for the piece that the other axes leave.
@@ -161,8 +162,9 @@ def Sbp_PolicyParameter : AttrOrTypeParameter<"::splitcast::sbp::Policy", "the d
 def Sbp_PolicyAttr : Sbp_Attr<"Policy", "policy"> {
   let summary = "Decisions about variables: how ZeRO stores, gathers and reduces them";
   let description = [{
-    An example is `#sbp.policy<stage = 3, strategy = tensor>`. The variable's group makes the decisions that a policy
-    leaves open, then the options of `enable-zero` do. From tests/dialects/sbp/policies.mlir:
+    An example is `#sbp.policy<stage = 3, strategy = tensor>`. 'sbp-zero-storage' describes each decision, with its
+    values and its default; there names have hyphens. The variable's group makes the decisions that a policy leaves
+    open, then the options of `enable-zero` do. From tests/dialects/sbp/policies.mlir:
     ```mlir
     sbp.variable @h.1.w : tensor<4xf32, #B> policy #sbp.policy<bucket_bytes = 4096>
     ```

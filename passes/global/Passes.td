@@ -23,7 +23,8 @@ def MixedPrecisionPass : Pass<"nn-mixed-precision", "mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"computeType", "compute-type", "std::string", "\"own\"",
-                        "For variables whose policies and groups leave it open: own, bf16 or f16">];
+                        "The type in which variables are read whose policies and groups leave it open: own, bf16 or "
+                        "f16">];
   let dependentDialects = ["splitcast::nn::NnDialect"];
 }
 
@@ -161,7 +162,7 @@ def RecomputePass : Pass<"nn-recompute", "mlir::ModuleOp"> {
   }];
   let options = [
     Option<"standard", "recompute", "::splitcast::sbp::Recompute", "::splitcast::sbp::Recompute::No",
-           "For groups whose policies leave it open",
+           "Which values are recomputed, in groups whose policies leave it open",
            [{::llvm::cl::values(
                clEnumValN(::splitcast::sbp::Recompute::No, "no", "everything is kept"),
                clEnumValN(::splitcast::sbp::Recompute::Yes, "yes",
@@ -169,7 +170,7 @@ def RecomputePass : Pass<"nn-recompute", "mlir::ModuleOp"> {
                clEnumValN(::splitcast::sbp::Recompute::Elementwise, "elementwise",
                           "results of elementwise ops are recomputed from kept values"))}]>,
     ListOption<"groups", "groups", "std::string",
-               "Groups that are recomputed whatever their policies say, and the groups within them">,
+               "Groups that are recomputed whatever their policies say, with the groups within them">,
   ];
   let dependentDialects = ["splitcast::sbp::SbpDialect"];
 }
@@ -200,9 +201,13 @@ def ExactSumsPass : Pass<"sbp-exact-sums", "mlir::ModuleOp"> {
     - C5: Its losses are not scaled.
   }];
   let options = [
-    Option<"reproducible", "reproducible", "bool", "false", "For functions without the attribute sbp.reproducible">,
-    Option<"microBatches", "micro-batches", "int64_t", "1", "The same as for 'sbp-split-steps'">,
-    Option<"axis", "axis", "std::string", "\"\"", "The same as for 'sbp-split-steps'">,
+    Option<"reproducible", "reproducible", "bool", "false",
+           "Whether functions without the attribute sbp.reproducible are reproducible">,
+    Option<"microBatches", "micro-batches", "int64_t", "1",
+           "The number of micro-batches, for functions without the attribute sbp.micro_batches; the same as for "
+           "'sbp-split-steps'">,
+    Option<"axis", "axis", "std::string", "\"\"",
+           "The axis that splits the batch, the same as for 'sbp-split-steps'; if it is empty, the first">,
   ];
   let dependentDialects = ["splitcast::sbp::SbpDialect", "splitcast::nn::NnDialect"];
 }
@@ -235,10 +240,11 @@ def SplitStepsPass : Pass<"sbp-split-steps", "mlir::ModuleOp"> {
   }];
   let options = [
     Option<"microBatches", "micro-batches", "int64_t", "1",
-           "How many, for functions without the attribute sbp.micro_batches">,
+           "The number of micro-batches, for functions without the attribute sbp.micro_batches">,
     Option<"order", "order", "std::string", "\"per-micro-batch\"",
            "The order of sums, for functions without the attribute sbp.accumulate_order: per-micro-batch or per-step">,
-    Option<"axis", "axis", "std::string", "\"\"", "The axis whose splits of the arguments are cut; the first if it is not given">,
+    Option<"axis", "axis", "std::string", "\"\"",
+           "The axis whose splits of the arguments are cut; if it is empty, the first">,
   ];
   let dependentDialects = ["splitcast::sbp::SbpDialect", "splitcast::nn::NnDialect", "mlir::func::FuncDialect"];
 }
@@ -262,8 +268,35 @@ def ZeroStoragePass : Pass<"sbp-zero-storage", "mlir::ModuleOp"> {
     axis already, and variables that have a slot do not change. With `one-copy=yes`, parameters that stage 3 would split
     are stored whole, as at stage 2, except frozen ones and those with strategy `whole`: where the ranks of a machine
     share one copy, it takes no more memory than their pieces, and nothing is gathered into other memory. (A session
-    sets this option where it finds that they share; else `auto` means `no`.) Before and after, with
-    `stage=3 strategy=tensor` on 4 ranks (from tests/passes/global/zero_storage_example.mlir):
+    sets this option where it finds that they share; else `auto` means `no`.)
+
+    These are the options. Policies and groups make the same decisions, except the last two, with an underscore in the
+    place of each hyphen. Numbers are at least 0.
+    - `stage`: 0, 1, 2 or 3; by default 2. What is split: nothing, optimizer state, gradients too, parameters too.
+    - `strategy`: `bucket`, `tensor` or `whole`; by default `bucket`. How split variables are stored (above).
+    - `bucket-bytes`: a number; by default 0. Consecutive groups share a bucket until it has so many bytes; 0: each
+      group has its own.
+    - `whole-bytes`: a number; by default 0. Variables of at most so many bytes are stored as at stage 0, unless their
+      own policy has a stage; 0: none.
+    - `compute-type`: `own`, `bf16` or `f16`; by default `own`. The type in which the graph reads a variable
+      ('nn-mixed-precision').
+    - `keep`: `never`, `last`, `always` or `step`; by default `last`. Whether a gathered parameter is kept from forward
+      to backward ('sbp-insert-boxing'); `last`: if its group is the one that forward uses last; `step`: it is gathered
+      once for all micro-batches ('sbp-hoist-gathers').
+    - `prefetch`: `auto` or a number of groups; by default `auto`. How far ahead of its use a gather starts
+      ('sbp-choose-prefetch', 'ccl-prefetch').
+    - `prefetch-bytes`: a number; by default 0. The most bytes that gathers ahead of their use take together; 0: any
+      number.
+    - `recompute`: `no`, `yes` or `elementwise`; by default `no`. Which forward values are recomputed ('nn-recompute').
+    - `update`: `last` or `reduced`; by default `reduced`. Whether a variable is updated after backward or, at stages 2
+      and 3, as soon as its gradient is reduced ('ccl-update-as-reduced').
+    - `axis`: the name of an axis; by default the first. The axis along which variables are split.
+    - `one-copy`: `no`, `yes` or `auto`; by default `auto`. Whether parameters are whole for one copy per machine
+      (above).
+
+    This pass only records `keep`, `prefetch`, `prefetch-bytes`, `recompute` and `update` in the variables' policies.
+
+    Before and after, with `stage=3 strategy=tensor` on 4 ranks (from tests/passes/global/zero_storage_example.mlir):
     ```mlir
     sbp.variable @w : tensor<10x4xf32, #B>                         // before: 160 bytes on each rank
     sbp.variable @w : tensor<10x4xf32, #B> storage #S0_ update #S0_ // after: 48, 48, 32, 32 bytes
@@ -295,7 +328,8 @@ def PropagatePass : Pass<"sbp-propagate", "mlir::ModuleOp"> {
     %y = nn.matmul %x, %w : (tensor<8x4xf32, #S0_>, tensor<4x2xf32, #B>) -> tensor<8x2xf32, #S0_>   // after
     ```
   }];
-  let options = [Option<"lookAhead", "look-ahead", "bool", "false", "Minimize the bytes of the whole function, not op by op">];
+  let options = [Option<"lookAhead", "look-ahead", "bool", "false",
+                        "Minimize the bytes that move in the whole function, not op by op">];
   let dependentDialects = ["splitcast::sbp::SbpDialect"];
 }
 
@@ -353,8 +387,8 @@ def ResizeAxisPass : Pass<"sbp-resize-axis", "mlir::ModuleOp"> {
     - C4: Units divide the lengths that they split on the new placement, too.
   }];
   let options = [
-    Option<"axis", "axis", "std::string", "\"\"", "The axis; the first if it is not given">,
-    Option<"size", "size", "int64_t", "1", "Its new size">,
+    Option<"axis", "axis", "std::string", "\"\"", "The axis to resize; if it is empty, the first">,
+    Option<"size", "size", "int64_t", "1", "The new size of the axis">,
   ];
 }
 
@@ -380,11 +414,11 @@ def HoldGathersPass : Pass<"sbp-hold-gathers", "mlir::ModuleOp"> {
   let summary = "Moves a function's gathers into a prologue whose results are kept between its runs";
   let description = [{
     A function that assigns nothing (because it evaluates, or generates a text token by token) gathers the same values
-    in each run. If the gathered values have at most `limit-bytes` bytes, the function becomes a schedule: a prologue
-    gathers them and assigns them to carried variables, and the rest of the function reads these. The prologue is `kept`
-    (sbp.run). Values that the user split, and sums over ranks, are gathered at their use as before; functions that a
-    schedule runs already do not change. The choice depends only on global shapes, so that all ranks make the same. From
-    tests/passes/global/hold_gathers_example.mlir:
+    in each run. If the gathered values together have at most `limit-bytes` bytes (2^28 by default), each counted as a
+    whole global tensor, the function becomes a schedule: a prologue gathers them and assigns them to carried variables,
+    and the rest of the function reads these. The prologue is `kept` (sbp.run). Values that the user split, and sums
+    over ranks, are gathered at their use as before; functions that a schedule runs already do not change. The choice
+    depends only on global shapes, so that all ranks make the same. From tests/passes/global/hold_gathers_example.mlir:
     ```mlir
     func.func @predict(%x: tensor<8x10xf32, #S0_>) -> tensor<8x4xf32, #S0_> {                        // before
     func.func @predict.prologue() {                                                                  // after
@@ -397,7 +431,7 @@ def HoldGathersPass : Pass<"sbp-hold-gathers", "mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"limitBytes", "limit-bytes", "int64_t", "splitcast::sbp::ZeroOptions().holdGathersBytes",
-                        "The most bytes that a function may hold; 0: none">];
+                        "The most bytes that a function may hold, at least 0; 0: nothing is held">];
 }
 
 def InterleaveRunsPass : Pass<"sbp-interleave-runs", "mlir::ModuleOp"> {
@@ -413,7 +447,8 @@ def InterleaveRunsPass : Pass<"sbp-interleave-runs", "mlir::ModuleOp"> {
     sbp.run @train.pipeline from 0 to 1 takes [0, 0] cut [0, 0] gives [0, 0] joined [0, 0] {gives_ahead = array<i64: 0, 1>, takes_ahead = array<i64: 0, 1>} // after
     ```
   }];
-  let options = [Option<"schedule", "schedule", "std::string", "\"1f1b\"", "'sequential', 'gpipe' or '1f1b'">];
+  let options = [Option<"schedule", "schedule", "std::string", "\"1f1b\"",
+                        "The order of the micro-batches: 'sequential', 'gpipe' or '1f1b'">];
 }
 
 def ChoosePrefetchPass : Pass<"sbp-choose-prefetch", "mlir::ModuleOp"> {

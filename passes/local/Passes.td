@@ -19,7 +19,7 @@ def LocalizePass : Pass<"sbp-localize", "mlir::ModuleOp"> {
     - C1: The module has passed 'sbp-verify-global'.
     - C2: The rank is one of the placement.
   }];
-  let options = [Option<"rank", "rank", "int64_t", "0", "The rank whose program is made">];
+  let options = [Option<"rank", "rank", "int64_t", "0", "The rank whose program is made, one of the placement">];
   let dependentDialects = ["splitcast::ccl::CclDialect", "splitcast::nn::NnDialect"];
 }
 
@@ -44,9 +44,12 @@ def PrefetchPass : Pass<"ccl-prefetch", "mlir::ModuleOp"> {
     %b = ccl.all_gather "two" %1 ...
     %x = nn.relu %one : ...
     ```
-    - C1: A gather that may start ahead takes at most as many bytes as the policy allows.
+    - C1: A gather of stored values whose variables have `prefetch` and `prefetch_bytes` above 0 gathers at most
+      `prefetch_bytes` bytes, counted in the type that it gathers: otherwise it could never start ahead.
   }];
-  let options = [Option<"depth", "depth", "int64_t", "1", "The number of groups that gathers start ahead">];
+  let options = [Option<"depth", "depth", "int64_t", "1",
+                        "How many groups ahead of their use gathers of variables without a policy start; 0: none starts "
+                        "ahead">];
   let dependentDialects = ["splitcast::ccl::CclDialect"];
 }
 
@@ -67,7 +70,7 @@ def PadClassesPass : Pass<"nn-pad-classes", "mlir::func::FuncOp"> {
     ```
   }];
   let options = [Option<"least", "least", "int64_t", "1 << 20",
-                        "The least number of elements of a product that is padded">];
+                        "The number of elements from which on a product is padded">];
   let dependentDialects = ["splitcast::ccl::CclDialect", "splitcast::nn::NnDialect"];
 }
 

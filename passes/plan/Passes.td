@@ -36,7 +36,7 @@ def ShareGathersPass : Pass<"exec-share-gathers", "mlir::ModuleOp"> {
     - C1: All bytes of the persistent space that the plans use lie in storages, of which no two share a byte.
   }];
   let options = [ListOption<"storages", "storages", "std::string",
-                            "The storages to share; if none is named, all that this rank finds">];
+                            "The storages to share; if there are none, all that this rank finds that it may share">];
 }
 
 def ReportPass : Pass<"exec-report", "mlir::ModuleOp"> {
