@@ -20,7 +20,8 @@
 namespace splitcast::runtime {
 namespace {
 
-constexpr int64_t kMaxTextBytes = 1 << 20;
+/// The longest text is the table of endpoints: a host name and a port for each of up to 65536 ranks.
+constexpr int64_t kMaxTextBytes = 1 << 24;
 constexpr absl::Duration kRetry = absl::Milliseconds(50);
 
 struct Resolved {

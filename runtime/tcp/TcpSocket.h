@@ -52,7 +52,7 @@ absl::StatusOr<Socket> acceptFrom(const Socket &listener, absl::Time deadline);
 absl::StatusOr<Endpoint> localEndpoint(const Socket &socket);
 absl::StatusOr<Endpoint> peerEndpoint(const Socket &socket);
 
-/// Write and read a text of at most 1 MiB, after its length. readText returns Unavailable for a text that is longer or
+/// Write and read a text of at most 16 MiB, after its length. readText returns Unavailable for a text that is longer or
 /// ends early.
 absl::Status writeText(const Socket &socket, const std::string &text, absl::Time deadline);
 absl::StatusOr<std::string> readText(const Socket &socket, absl::Time deadline);

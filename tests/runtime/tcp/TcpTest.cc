@@ -1,6 +1,7 @@
 //===- TcpTest.cc - Ranks that are told who they are ------------------------===//
 #include "runtime/tcp/TcpJob.h"
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
 #include <algorithm>
@@ -139,6 +140,27 @@ TEST(TcpJob, ResetConnectionsAreTriedAgain) {
   resetConnections = 1000;
   EXPECT_TRUE(absl::IsUnavailable(connectTo(master, absl::Now() + absl::Milliseconds(200)).status()));
   resetConnections = 0;
+}
+
+// Where each of as many ranks as there may be listens, which rank 0 tells all of them in one text.
+TEST(TcpSocket, TextsHoldTheEndpointsOfAllRanks) {
+  const Endpoint master{"127.0.0.1", freePort()};
+  absl::StatusOr<Socket> listener = listenAt(master);
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  std::string table;
+  for (int64_t rank = 0; rank < 65536; ++rank)
+    absl::StrAppend(&table, "\n65535 node", rank, ".partition.cluster.example.org");
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  std::thread host([&] {
+    auto guest = acceptFrom(*listener, deadline);
+    EXPECT_TRUE(guest.ok() && writeText(*guest, table, deadline).ok());
+  });
+  auto socket = connectTo(master, deadline);
+  ASSERT_TRUE(socket.ok()) << socket.status();
+  absl::StatusOr<std::string> text = readText(*socket, deadline);
+  host.join();
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_EQ(*text, table);
 }
 
 // Whoever else connects (a scanner of ports, say) is not taken for a rank, and does not keep ranks out.
