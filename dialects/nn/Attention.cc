@@ -206,10 +206,11 @@ template <typename OpT> std::optional<LibraryCall> libraryCall(OpT op, bool isGr
 }
 
 /// Returns the multiplications and additions of one product over all pairs of a
-/// position and a key that it sees.
+/// position and a key that it sees: of as many keys as positions about half.
 template <typename OpT> int64_t productFlops(OpT op) {
-  int64_t all = 2 * sbp::numElements(sbp::shapeOf(op.getQuery().getType())) * op.getKey().getType().getDimSize(1);
-  return op.getCausal() ? all / 2 : all;
+  const int64_t positions = op.getQuery().getType().getDimSize(1), keys = op.getKey().getType().getDimSize(1);
+  const int64_t all = 2 * sbp::numElements(sbp::shapeOf(op.getQuery().getType())) * keys;
+  return op.getCausal() && positions == keys ? all / 2 : all;
 }
 
 } // namespace

@@ -179,11 +179,11 @@ def Sbp_ScopeOp : Sbp_Op<"scope", [DeclareOpInterfaceMethods<SymbolUserOpInterfa
     ```
     Two scopes are never the same, whatever their names: an op in one scope is never merged with an op in another. A
     scope costs nothing. `of @w` names the variable that is updated in the scope: 'sbp-propagate' gives values that are
-    fenced there the update signature of @w, and 'ccl-prefetch' takes its policy. It is meant for phase "update"; no
-    verifier checks this. The scope in which 'sbp-join-buckets' joins the updates of a bucket has the bucket's name as
-    its group, and no `of`.
+    fenced there the update signature of @w, and 'ccl-prefetch' takes its policy. The scope in which 'sbp-join-buckets'
+    joins the updates of a bucket has the bucket's name as its group, and no `of`.
     - C1: The phase is "forward", "backward" or "update".
     - C2: The variable that it names exists.
+    - C3: A scope that names a variable has phase "update".
   }];
   let arguments = (ins Sbp_PhaseAttr:$phase, OptionalAttr<StrAttr>:$group, OptionalAttr<FlatSymbolRefAttr>:$variable);
   let results = (outs Res<Sbp_TokenType, "", [MemAlloc<Sbp_ScopeResource>]>:$token);

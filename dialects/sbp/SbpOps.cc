@@ -334,6 +334,9 @@ void BoxingOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRCont
 LogicalResult ScopeOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (getVariable() && !symbols.lookupNearestSymbolFrom<VariableOp>(*this, getVariableAttr()))
     return emitOpError() << "names @" << *getVariable() << ", but the module has no such sbp.variable";
+  if (getVariable() && getPhase().getValue() != Phase::Update)
+    return emitOpError() << "names @" << *getVariable() << " in phase \"" << nameOf(getPhase().getValue())
+                         << "\"; a variable is updated in phase \"update\"";
   return success();
 }
 

@@ -62,6 +62,8 @@ protected:
   void know(mlir::Value tensor, llvm::ArrayRef<Index> indices, mlir::Value value);
   /// Emits the next value of a reduction's `sum`, at `loops`.
   mlir::Value accumulate(mlir::linalg::GenericOp generic, llvm::ArrayRef<Index> loops, mlir::Value sum);
+  /// The loops of a generic at a place of its result. Loops that the result does not have are left open.
+  static llvm::SmallVector<Index> loopsOf(mlir::linalg::GenericOp generic, llvm::ArrayRef<Index> indices);
   /// Emits the initial value of a reduction, as a scalar, or as a splat when in lanes.
   mlir::Value startOf(mlir::linalg::GenericOp generic);
   /// Combines 2 n lanes to n lanes repeatedly, until there is one.
@@ -112,7 +114,6 @@ private:
   mlir::Value mapped(mlir::Value value, mlir::IRMapping &map);
   mlir::Value inlineOp(mlir::Operation *op, mlir::IRMapping &map, llvm::ArrayRef<Index> loops);
   mlir::Value loopIndex(const Index &index);
-  llvm::SmallVector<Index> loopsOf(mlir::linalg::GenericOp generic, llvm::ArrayRef<Index> indices);
   bool isByRows(mlir::linalg::GenericOp generic);
   mlir::Value reduce(mlir::linalg::GenericOp generic, llvm::ArrayRef<Index> indices);
   mlir::Value reduceDims(mlir::linalg::GenericOp generic, llvm::SmallVector<Index> &loops,

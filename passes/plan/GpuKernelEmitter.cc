@@ -22,6 +22,10 @@ constexpr int64_t kLongRow = 4096, kTeamWarps = 16;
 /// there are many blocks, and many threads per column, so that enough loads are
 /// under way to cover the latency of memory.
 constexpr int64_t kColumns = 8, kColumnWarps = 32, kRowSets = kColumnWarps * (kWarp / kColumns), kRowsAtOnce = 4;
+/// An exact sum of at least kManyAddends addends takes blocks of the whole
+/// device, which has room for about kDeviceBlocks, with at least
+/// kAddendsPerThread for each of their threads.
+constexpr int64_t kManyAddends = 4096, kDeviceBlocks = 1024, kAddendsPerThread = 16;
 /// The consecutive elements per thread: 16 bytes of f32. The number is the same
 /// for all types, so that the order of a sum along a row does not depend on the
 /// other results of its kernel. A kernel that has no sum and only floats of at
@@ -431,6 +435,8 @@ private:
     int64_t total = ShapedType::getNumElements(shapeOf(tensor));
     if (total == 0)
       return;
+    if (isExactSum(generic) && generic.getResult(0) == tensor && addendsOf(generic) >= kManyAddends)
+      return emitExactSum(result, generic);
     bool isPlain = !usesPlaces(tensor);
     if (isPlain && generic.getIteratorTypesArray().back() == utils::IteratorType::reduction)
       return forTeams(total, generic.getStaticLoopRanges().back(), [&](Value number, Value lane) {
@@ -443,6 +449,56 @@ private:
       Value number = add(times(ids.block, kThreads), ids.thread);
       emitIf(isBelow(number, total), [&] { storeVector({result}, placeOf(number, shapeOf(tensor), false)); });
     });
+  }
+
+  static int64_t addendsOf(linalg::GenericOp generic) {
+    SmallVector<unsigned> dims;
+    generic.getReductionDims(dims);
+    int64_t addends = 1;
+    for (unsigned dim : dims)
+      addends *= generic.getStaticLoopRanges()[dim];
+    return addends;
+  }
+
+  /// Emits an exact sum: each block takes a share of the addends of one element
+  /// of the result, and adds its sum to that element with an atomic operation,
+  /// since no order changes a bit. A launch before stores the initial value.
+  void emitExactSum(size_t result, linalg::GenericOp generic) {
+    ArrayRef<int64_t> shape = shapeOf(body.results[result]);
+    const int64_t total = ShapedType::getNumElements(shape), addends = addendsOf(generic);
+    launch((total + kThreads - 1) / kThreads, 0, {}, [&](const Ids &ids) {
+      Value number = add(times(ids.block, kThreads), ids.thread);
+      emitIf(isBelow(number, total),
+             [&] { store(startOf(generic), targets[result], bases(placeOf(number, shape, false))); });
+    });
+    const int64_t most = (kDeviceBlocks + total - 1) / total, ofBlock = kThreads * kAddendsPerThread;
+    const int64_t shares = std::min(most, (addends + ofBlock - 1) / ofBlock);
+    launch(total * shares, kThreads / kWarp, {}, [&](const Ids &ids) {
+      Value elements = indexConstant(total);
+      const SmallVector<Index> place = placeOf(builder.create<arith::RemUIOp>(loc, ids.block, elements), shape, false);
+      Value share = builder.create<arith::DivUIOp>(loc, ids.block, elements);
+      Value first = add(times(share, kThreads), add(times(ids.warp, kWarp), ids.thread));
+      Value sum = addEvery(generic, place, first, shares * kThreads);
+      for (int32_t offset = kWarp / 2; offset > 0; offset /= 2)
+        sum = combine(builder, loc, generic, sum, shuffle(sum, offset));
+      storeOnce(ids.thread, [&] {
+        builder.create<memref::AtomicRMWOp>(loc, arith::AtomicRMWKind::addf, sum, targets[result], bases(place));
+      });
+    });
+  }
+
+  /// Returns the loops of a sum at a place of its result and the number of an
+  /// addend.
+  SmallVector<Index> loopsAt(linalg::GenericOp generic, ArrayRef<Index> place, Value addend) {
+    SmallVector<Index> loops = loopsOf(generic, place);
+    SmallVector<unsigned> dims;
+    generic.getReductionDims(dims);
+    SmallVector<int64_t> extents;
+    for (unsigned dim : dims)
+      extents.push_back(generic.getStaticLoopRanges()[dim]);
+    for (auto [dim, index] : llvm::zip(dims, placeOf(addend, extents, false)))
+      loops[dim] = index;
+    return loops;
   }
 
   /// Sums over all dimensions but the last, with a block per kColumns columns:
@@ -460,7 +516,7 @@ private:
       Value column = add(times(ids.block, kColumns), ofBlock);
       Value inside = builder.create<arith::MinUIOp>(loc, column, indexConstant(width - 1)); // all reach the barrier
       Value first = add(times(ids.warp, kWarp / kColumns), part);
-      Value sum = addParts(generic, addRows(generic, inside, first));
+      Value sum = addParts(generic, addEvery(generic, {{inside, false}}, first, kRowSets));
       Value isFirstPart = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, part, indexConstant(0));
       emitIf(isFirstPart, [&] { builder.create<memref::StoreOp>(loc, sum, shared, ValueRange{ids.warp, ofBlock}); });
       builder.create<gpu::BarrierOp>(loc);
@@ -476,28 +532,23 @@ private:
     });
   }
 
-  /// Emits the sum of every kRowSets-th row of a column from `first` on. A step
-  /// adds kRowsAtOnce of them, so that loads do not wait for sums.
-  Value addRows(linalg::GenericOp generic, Value column, Value first) {
-    const SmallVector<int64_t> outer = llvm::to_vector(ArrayRef<int64_t>(generic.getStaticLoopRanges()).drop_back());
-    const int64_t rows = ShapedType::getNumElements(outer), atOnce = kRowSets * kRowsAtOnce;
-    const int64_t whole = rows / atOnce * atOnce;
-    auto addRow = [&](Value row, Value sum) {
-      SmallVector<Index> loops = placeOf(row, outer, false);
-      loops.push_back({column, false});
-      return accumulate(generic, loops, sum);
-    };
+  /// Emits the sum of every `stride`-th addend of an element of the result from
+  /// `first` on. A step adds kRowsAtOnce of them, so that loads do not wait for
+  /// sums.
+  Value addEvery(linalg::GenericOp generic, ArrayRef<Index> place, Value first, int64_t stride) {
+    const int64_t count = addendsOf(generic), atOnce = stride * kRowsAtOnce, whole = count / atOnce * atOnce;
+    auto addOne = [&](Value addend, Value sum) { return accumulate(generic, loopsAt(generic, place, addend), sum); };
     Value sum = startOf(generic);
     if (whole > 0)
-      sum = loop(first, indexConstant(whole), indexConstant(atOnce), sum, [&](Value row, ValueRange carried) {
+      sum = loop(first, indexConstant(whole), indexConstant(atOnce), sum, [&](Value addend, ValueRange carried) {
               Value next = carried.front();
               for (int64_t i = 0; i < kRowsAtOnce; ++i)
-                next = addRow(add(row, indexConstant(i * kRowSets)), next);
+                next = addOne(add(addend, indexConstant(i * stride)), next);
               return SmallVector<Value>{next};
             }).front();
-    if (whole < rows)
-      sum = loop(add(first, indexConstant(whole)), indexConstant(rows), indexConstant(kRowSets), sum,
-                 [&](Value row, ValueRange carried) { return SmallVector<Value>{addRow(row, carried.front())}; })
+    if (whole < count)
+      sum = loop(add(first, indexConstant(whole)), indexConstant(count), indexConstant(stride), sum,
+                 [&](Value addend, ValueRange carried) { return SmallVector<Value>{addOne(addend, carried.front())}; })
                 .front();
     return sum;
   }

@@ -34,6 +34,8 @@ using namespace mlir;
 
 namespace splitcast {
 
+static constexpr char kExactSum[] = "exact_sum";
+
 LinalgBody::LinalgBody(nn::FusionOp fusion) : module(ModuleOp::create(fusion.getLoc())) {
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   SmallVector<Type> inputs(fusion.getInputs().getTypes());
@@ -47,7 +49,11 @@ LinalgBody::LinalgBody(nn::FusionOp fusion) : module(ModuleOp::create(fusion.get
     SmallVector<Value> operands;
     for (Value operand : op.getOperands())
       operands.push_back(map.lookup(operand));
-    map.map(op.getResults(), nn::define(cast<nn::ComputeOpInterface>(op), builder, operands));
+    const SmallVector<Value> defined = nn::define(cast<nn::ComputeOpInterface>(op), builder, operands);
+    auto sum = defined.front().getDefiningOp<linalg::GenericOp>();
+    if (sum && isReduction(sum) && cast<sbp::ShardingOpInterface>(op).getLoopSpec().exactSums)
+      sum->setAttr(kExactSum, builder.getUnitAttr());
+    map.map(op.getResults(), defined);
   }
   SmallVector<Value> made;
   for (Value result : fusion.getBody().front().getTerminator()->getOperands())
@@ -66,6 +72,8 @@ LinalgBody::LinalgBody(nn::FusionOp fusion) : module(ModuleOp::create(fusion.get
 }
 
 bool isReduction(linalg::GenericOp generic) { return generic.getNumReductionLoops() > 0; }
+
+bool isExactSum(linalg::GenericOp generic) { return generic->hasAttr(kExactSum); }
 
 namespace {
 

@@ -26,6 +26,9 @@ public:
 
 bool isReduction(mlir::linalg::GenericOp generic);
 
+/// Whether the sum has the same bits in whatever order it is added up (sbp::LoopSpec::exactSums).
+bool isExactSum(mlir::linalg::GenericOp generic);
+
 /// Returns the reduction from which `tensor` is made element by element: for a sum, the sum itself; for a sum that is
 /// then rounded or scaled, that sum. Null if there is none, or if there are several.
 mlir::linalg::GenericOp reductionOf(mlir::Value tensor);

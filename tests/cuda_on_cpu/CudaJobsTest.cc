@@ -41,7 +41,8 @@ Command gpt() {
           "--dropout=0.1",
           "--sample=0"};
 }
-/// Rows that are a whole number of a warp's vectors, as those of large models are.
+/// Rows that are a whole number of a warp's vectors, as those of large models are; and gradients whose norm the blocks of
+/// the whole device add up.
 Command gptOfWholeVectors() {
   return {programPath("examples/gpt/gpt"),
           "--text=text",
@@ -50,6 +51,7 @@ Command gptOfWholeVectors() {
           "--width=128",
           "--context=16",
           "--batch=12",
+          "--clip-norm=0.5",
           "--sample=0"};
 }
 Command textModel() {

@@ -128,8 +128,8 @@ std::string faultOfEnds(const Ends &ends, int64_t length, int64_t parts) {
   if (static_cast<int64_t>(ends.size()) != parts)
     return "has " + std::to_string(ends.size()) + " ends on " + std::to_string(parts) + " ranks; give one per rank";
   if (ends.front() < 0 || !std::is_sorted(ends.begin(), ends.end()))
-    return "has ends" + endsText(ends).substr(3) + ", which " + (ends.front() < 0 ? "begin below 0" : "descend") +
-           "; give them in ascending order";
+    return "has ends" + endsText(ends).substr(3) + ", which " +
+           (ends.front() < 0 ? "begin below 0; the first is at least 0" : "descend; give them in ascending order");
   if (ends.back() != length)
     return "ends at " + std::to_string(ends.back()) + " on the last rank, but its length is " + std::to_string(length) +
            "; give that as the last end";

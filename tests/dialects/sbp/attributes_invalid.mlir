@@ -81,7 +81,7 @@ func.func private @slot_c1() attributes {slot = #sbp.slot<@b, -1 of 64>}
 
 // -----
 
-// expected-error @below {{slot of bucket 'b' has ends [-5, 50, 48], which begin below 0; give them in ascending order}}
+// expected-error @below {{slot of bucket 'b' has ends [-5, 50, 48], which begin below 0; the first is at least 0}}
 func.func private @slot_c2() attributes {slot = #sbp.slot<@b, 0 of 48 to [-5, 50, 48]>}
 
 // -----

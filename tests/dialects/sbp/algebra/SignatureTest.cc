@@ -174,7 +174,7 @@ TEST(EndsTest, Faults) {
   EXPECT_EQ(faultOfEnds({0, 10}, 10, 2), "");
   EXPECT_EQ(faultOfEnds({4, 10}, 10, 3), "has 2 ends on 3 ranks; give one per rank");
   EXPECT_EQ(faultOfEnds({5, 4, 10}, 10, 3), "has ends [5, 4, 10], which descend; give them in ascending order");
-  EXPECT_EQ(faultOfEnds({-1, 4, 10}, 10, 3), "has ends [-1, 4, 10], which begin below 0; give them in ascending order");
+  EXPECT_EQ(faultOfEnds({-1, 4, 10}, 10, 3), "has ends [-1, 4, 10], which begin below 0; the first is at least 0");
   EXPECT_EQ(faultOfEnds({1, 2, 9}, 10, 3),
             "ends at 9 on the last rank, but its length is 10; give that as the last end");
   EXPECT_EQ(faultOfEnds({4, 7, 10}, 10, 3), "has the ends of even pieces; leave them out");
