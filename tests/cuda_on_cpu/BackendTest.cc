@@ -1,5 +1,6 @@
 // What the CUDA backend refuses and gives up, in one process.
 #include "dialects/exec/Exec.h"
+#include "runtime/api/ForwardingCommunicator.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/host/communicator/HostCommunicator.h"
 #include "runtime/host/communicator/ThreadTransport.h"
@@ -107,29 +108,19 @@ std::unique_ptr<Communicator> oneRank() {
 }
 
 /// The first of many ranks, whose others say what it says.
-class FirstOfMany : public Communicator {
+class FirstOfMany : public ForwardingCommunicator {
 public:
-  int64_t rank() const override { return 0; }
+  FirstOfMany() : ForwardingCommunicator(oneRank()) {}
   int64_t size() const override { return 65; }
-  absl::StatusOr<Event> allGather(Buffer, absl::Span<const int64_t>, Stream &, const CallSite &) override {
-    return absl::UnimplementedError("not here");
-  }
-  absl::StatusOr<Event> reduceScatter(Buffer, absl::Span<const int64_t>, ElementType, Buffer, Buffer, Stream &,
-                                      const CallSite &) override {
-    return absl::UnimplementedError("not here");
-  }
-  absl::StatusOr<Event> allReduce(Buffer, int64_t, ElementType, Buffer, Stream &, const CallSite &) override {
-    return absl::UnimplementedError("not here");
-  }
-  absl::StatusOr<Event> allToAll(Buffer, absl::Span<const int64_t>, Buffer, absl::Span<const int64_t>, Stream &,
-                                 const CallSite &) override {
-    return absl::UnimplementedError("not here");
-  }
-  absl::Status barrier(const CallSite &) override { return absl::OkStatus(); }
   absl::StatusOr<std::vector<std::string>> exchange(const std::string &mine, const CallSite &) override {
     return std::vector<std::string>(size(), mine);
   }
   absl::StatusOr<std::unique_ptr<Communicator>> split(absl::Span<const int64_t>, const CallSite &) override {
+    return absl::UnimplementedError("not here");
+  }
+
+private:
+  absl::StatusOr<Event> forward(Buffers, Stream &, const Start &) override {
     return absl::UnimplementedError("not here");
   }
 };

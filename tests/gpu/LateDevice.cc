@@ -1,6 +1,7 @@
 #include "tests/gpu/LateDevice.h"
 
 #include "dialects/exec/Exec.h"
+#include "runtime/api/ForwardingCommunicator.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -19,8 +20,8 @@ using runtime::Buffer;
 using runtime::CallSite;
 using runtime::Communicator;
 using runtime::Device;
-using runtime::ElementType;
 using runtime::Event;
+using runtime::ForwardingCommunicator;
 using runtime::KernelLibrary;
 using runtime::Launchable;
 using runtime::SharedMemory;
@@ -333,66 +334,39 @@ private:
   std::vector<std::shared_ptr<Queue>> queues;
 };
 
-class LateCommunicator final : public Communicator {
+class LateCommunicator final : public ForwardingCommunicator {
 public:
-  explicit LateCommunicator(Communicator &inner) : inner(&inner), order(std::make_shared<StartOrder>()) {}
+  explicit LateCommunicator(Communicator &inner)
+      : ForwardingCommunicator(inner), order(std::make_shared<StartOrder>()) {}
   LateCommunicator(std::unique_ptr<Communicator> group, std::shared_ptr<StartOrder> order)
-      : inner(group.get()), owned(std::move(group)), order(std::move(order)) {}
-
-  int64_t rank() const override { return inner->rank(); }
-  int64_t size() const override { return inner->size(); }
-
-  absl::StatusOr<Event> allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &stream,
-                                  const CallSite &site) override {
-    return later(stream,
-                 [=, blocks = copyOf(bytesPerRank), &stream] { return inner->allGather(data, blocks, stream, site); });
-  }
-  absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type,
-                                      Buffer output, Buffer workspace, Stream &stream, const CallSite &site) override {
-    return later(stream, [=, blocks = copyOf(elementsPerRank), &stream] {
-      return inner->reduceScatter(data, blocks, type, output, workspace, stream, site);
-    });
-  }
-  absl::StatusOr<Event> allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace, Stream &stream,
-                                  const CallSite &site) override {
-    return later(stream, [=, &stream] { return inner->allReduce(data, elements, type, workspace, stream, site); });
-  }
-  absl::StatusOr<Event> allToAll(Buffer input, absl::Span<const int64_t> inputBytesPerRank, Buffer output,
-                                 absl::Span<const int64_t> outputBytesPerRank, Stream &stream,
-                                 const CallSite &site) override {
-    return later(stream, [=, sends = copyOf(inputBytesPerRank), receives = copyOf(outputBytesPerRank), &stream] {
-      return inner->allToAll(input, sends, output, receives, stream, site);
-    });
-  }
+      : ForwardingCommunicator(std::move(group)), order(std::move(order)) {}
 
   absl::StatusOr<std::unique_ptr<SharedMemory>> shareMemory(int64_t bytes, const CallSite &site) override {
     absl::Status status = finish();
-    return status.ok() ? inner->shareMemory(bytes, site) : status;
+    return status.ok() ? inner.shareMemory(bytes, site) : status;
   }
   absl::Status barrier(const CallSite &site) override {
     absl::Status status = finish();
-    return status.ok() ? inner->barrier(site) : status;
+    return status.ok() ? inner.barrier(site) : status;
   }
   absl::StatusOr<std::vector<std::string>> exchange(const std::string &mine, const CallSite &site) override {
     absl::Status status = finish();
-    return status.ok() ? inner->exchange(mine, site) : status;
+    return status.ok() ? inner.exchange(mine, site) : status;
   }
   absl::StatusOr<std::unique_ptr<Communicator>> split(absl::Span<const int64_t> ranks, const CallSite &site) override {
     if (absl::Status status = finish(); !status.ok())
       return status;
-    absl::StatusOr<std::unique_ptr<Communicator>> group = inner->split(ranks, site);
+    absl::StatusOr<std::unique_ptr<Communicator>> group = inner.split(ranks, site);
     if (!group.ok())
       return group.status();
     return std::make_unique<LateCommunicator>(*std::move(group), order);
   }
 
 private:
-  static std::vector<int64_t> copyOf(absl::Span<const int64_t> blocks) { return {blocks.begin(), blocks.end()}; }
-
-  template <typename Start> absl::StatusOr<Event> later(Stream &stream, Start start) {
+  absl::StatusOr<Event> forward(Buffers buffers, Stream &stream, const Start &start) override {
     queueOf(stream).add(
-        [start = std::move(start)]() -> absl::Status {
-          absl::StatusOr<Event> event = start();
+        [start, copies = std::vector<Buffer>(buffers.begin(), buffers.end()), &stream]() -> absl::Status {
+          absl::StatusOr<Event> event = start(copies, stream);
           return event.ok() ? (*event)->wait() : event.status();
         },
         order);
@@ -403,8 +377,6 @@ private:
   }
   absl::Status finish() { return last ? last->wait() : absl::OkStatus(); }
 
-  Communicator *inner;
-  std::unique_ptr<Communicator> owned;
   std::shared_ptr<StartOrder> order; ///< of this rank
   Event last;
 };

@@ -1,5 +1,7 @@
 #include "tests/runtime/conformance/StagedCommunicator.h"
 
+#include "runtime/api/ForwardingCommunicator.h"
+
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -85,70 +87,36 @@ private:
   std::shared_ptr<Stream> stream;
 };
 
-class StagedCommunicator final : public Communicator {
+class StagedCommunicator final : public ForwardingCommunicator {
 public:
   StagedCommunicator(std::unique_ptr<Communicator> inner, Device &device, std::shared_ptr<Stream> stream)
-      : inner(std::move(inner)), device(device), stream(std::move(stream)) {}
+      : ForwardingCommunicator(std::move(inner)), device(device), stream(std::move(stream)) {}
 
-  int64_t rank() const override { return inner->rank(); }
-  int64_t size() const override { return inner->size(); }
-
-  absl::StatusOr<Event> allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &,
-                                  const CallSite &site) override {
-    return run({data},
-               [&](const Mirrors &at) { return inner->allGather(at[0]->buffer(), bytesPerRank, *stream, site); });
-  }
-
-  absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type,
-                                      Buffer output, Buffer workspace, Stream &, const CallSite &site) override {
-    return run({data, output, workspace}, [&](const Mirrors &at) {
-      Buffer to = at[0]->contains(output) ? at[0]->bufferOf(output) : at[1]->buffer();
-      return inner->reduceScatter(at[0]->buffer(), elementsPerRank, type, to, at[2]->buffer(), *stream, site);
-    });
-  }
-
-  absl::StatusOr<Event> allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace, Stream &,
-                                  const CallSite &site) override {
-    return run({data, workspace}, [&](const Mirrors &at) {
-      return inner->allReduce(at[0]->buffer(), elements, type, at[1]->buffer(), *stream, site);
-    });
-  }
-
-  absl::StatusOr<Event> allToAll(Buffer input, absl::Span<const int64_t> inputBytesPerRank, Buffer output,
-                                 absl::Span<const int64_t> outputBytesPerRank, Stream &,
-                                 const CallSite &site) override {
-    return run({input, output}, [&](const Mirrors &at) {
-      return inner->allToAll(at[0]->buffer(), inputBytesPerRank, at[1]->buffer(), outputBytesPerRank, *stream, site);
-    });
-  }
-
-  absl::Status barrier(const CallSite &site) override { return inner->barrier(site); }
-  absl::StatusOr<std::vector<std::string>> exchange(const std::string &mine, const CallSite &site) override {
-    return inner->exchange(mine, site);
-  }
   absl::StatusOr<std::unique_ptr<Communicator>> split(absl::Span<const int64_t> ranks, const CallSite &site) override {
-    absl::StatusOr<std::unique_ptr<Communicator>> group = inner->split(ranks, site);
+    absl::StatusOr<std::unique_ptr<Communicator>> group = inner.split(ranks, site);
     return group.ok() ? createStagedCommunicator(*std::move(group), device) : group.status();
   }
 
 private:
-  /// Operands that lie within others have mirrors that are fetched first, and then the others' results stand.
-  template <typename Start> absl::StatusOr<Event> run(const std::vector<Buffer> &operands, Start start) {
+  /// A buffer that lies within one before it has its place there, and no mirror of its own.
+  absl::StatusOr<Event> forward(Buffers buffers, Stream &, const Start &start) override {
     Mirrors mirrors;
-    for (Buffer operand : operands) {
-      mirrors.push_back(std::make_unique<Mirror>(device, operand));
+    std::vector<Buffer> mirrored;
+    for (Buffer buffer : buffers) {
+      auto whole = std::find_if(mirrors.begin(), mirrors.end(), [&](const auto &m) { return m->contains(buffer); });
+      if (whole != mirrors.end()) {
+        mirrored.push_back((*whole)->bufferOf(buffer));
+        continue;
+      }
+      mirrors.push_back(std::make_unique<Mirror>(device, buffer));
       if (!mirrors.back()->status.ok())
         return mirrors.back()->status;
+      mirrored.push_back(mirrors.back()->buffer());
     }
-    absl::StatusOr<Event> event = start(mirrors);
-    if (!event.ok())
-      return event;
-    if (mirrors.size() == 3 && mirrors[0]->contains(operands[1]))
-      mirrors.erase(mirrors.begin() + 1);
-    return Event(std::make_shared<StagedEvent>(*event, std::move(mirrors), stream));
+    absl::StatusOr<Event> event = start(mirrored, *stream);
+    return event.ok() ? Event(std::make_shared<StagedEvent>(*event, std::move(mirrors), stream)) : event;
   }
 
-  std::unique_ptr<Communicator> inner;
   Device &device;
   std::shared_ptr<Stream> stream;
 };

@@ -1,6 +1,7 @@
 // The communicators of plans whose ranks are in different groups: every rank makes them in one order, however its plan
 // lists or uses them.
 #include "runtime/executor/Groups.h"
+#include "runtime/api/ForwardingCommunicator.h"
 #include "runtime/host/communicator/HostCommunicator.h"
 #include "runtime/host/communicator/ThreadTransport.h"
 
@@ -45,41 +46,15 @@ std::string planOf(int64_t rank, const std::vector<Use> &uses) {
 }
 
 /// What the communicator of all ranks is asked for.
-class Recorder : public Communicator {
+class Recorder : public ForwardingCommunicator {
 public:
-  explicit Recorder(std::unique_ptr<Communicator> inner) : inner(std::move(inner)) {}
-  int64_t rank() const override { return inner->rank(); }
-  int64_t size() const override { return inner->size(); }
-  absl::StatusOr<Event> allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &stream,
-                                  const CallSite &site) override {
-    return inner->allGather(data, bytesPerRank, stream, site);
-  }
-  absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type,
-                                      Buffer output, Buffer workspace, Stream &stream, const CallSite &site) override {
-    return inner->reduceScatter(data, elementsPerRank, type, output, workspace, stream, site);
-  }
-  absl::StatusOr<Event> allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace, Stream &stream,
-                                  const CallSite &site) override {
-    return inner->allReduce(data, elements, type, workspace, stream, site);
-  }
-  absl::StatusOr<Event> allToAll(Buffer input, absl::Span<const int64_t> inputBytesPerRank, Buffer output,
-                                 absl::Span<const int64_t> outputBytesPerRank, Stream &stream,
-                                 const CallSite &site) override {
-    return inner->allToAll(input, inputBytesPerRank, output, outputBytesPerRank, stream, site);
-  }
-  absl::Status barrier(const CallSite &site) override { return inner->barrier(site); }
-  absl::StatusOr<std::vector<std::string>> exchange(const std::string &mine, const CallSite &site) override {
-    return inner->exchange(mine, site);
-  }
+  using ForwardingCommunicator::ForwardingCommunicator;
   absl::StatusOr<std::unique_ptr<Communicator>> split(absl::Span<const int64_t> ranks, const CallSite &site) override {
     splits.push_back(Ranks(ranks.begin(), ranks.end()));
-    return inner->split(ranks, site);
+    return inner.split(ranks, site);
   }
 
   std::vector<Ranks> splits;
-
-private:
-  std::unique_ptr<Communicator> inner;
 };
 
 struct RankResult {
