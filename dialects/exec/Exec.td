@@ -371,7 +371,7 @@ def Exec_CollectiveKindAttr : AttrDef<Exec_Dialect, "CollectiveKind"> {
   let mnemonic = "collective_kind";
   let summary = "The kind of a collective, a keyword";
   let description = [{
-    - C1: The kind is one of `all_gather`, `reduce_scatter`, `all_reduce`, `all_to_all`.
+    - C1: The kind is the name of a collective of `ccl`, such as `all_gather`.
   }];
   let parameters = (ins "::splitcast::ccl::CollectiveKind":$value);
   let hasCustomAssemblyFormat = 1;
@@ -380,10 +380,10 @@ def Exec_CollectiveKindAttr : AttrDef<Exec_Dialect, "CollectiveKind"> {
 def Exec_CollectiveOp : Exec_Op<"collective", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Starts a collective; exec.wait with its ticket ends it";
   let description = [{
-    An all_gather and an all_reduce work in place on `data`. A reduce_scatter leaves this rank's block of the sum in
-    `output`, which lies outside of `data` or is this rank's block of it; the rest of `data` is undefined afterwards. An
-    all_to_all reads `data` and writes `output`. `blocks` are numbers of elements: a list with one per rank of the
-    group, or one number for every rank. The collective starts when all earlier work on the stream `compute` is done.
+    A reduce_scatter leaves this rank's block of the sum in `output`, which lies outside of `data` or is this rank's
+    block of it; the rest of `data` is undefined afterwards. An all_to_all reads `data` and writes `output`. Others work
+    in place on `data`. `blocks` are numbers of elements: a list with one per rank of the group, or one number for every
+    rank. The collective starts when all earlier work on the stream `compute` is done.
     `ticket` names it until its exec.wait: no two collectives of a plan that are under way at the same time have the
     same ticket, and each plan counts its own. `stream` may be any name; collectives of one group and stream run in
     order, on a communicator of their own. 'exec-lower' writes `communication` on CPUs; on GPUs `reduce_scatter` for
@@ -394,7 +394,7 @@ def Exec_CollectiveOp : Exec_Op<"collective", [DeclareOpInterfaceMethods<SymbolU
     ```
     - C1: Only reduce_scatter and all_to_all have `output`, and only the latter has `received`; a written range overlaps
       no other; elements that are summed are floats.
-    - C2: The module has the group; `blocks` and `received` have one block per rank; an all_reduce has one number.
+    - C2: The module has the group; `blocks` and `received` have one block per rank; whole tensors have one number.
     - C3: `data` and `output` have the bytes of the blocks; an output within `data` is this rank's block of it.
   }];
   let arguments = (ins Exec_CollectiveKindAttr:$kind, StrAttr:$what, Exec_RangeAttr:$data,

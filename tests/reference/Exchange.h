@@ -13,9 +13,7 @@ struct Exchanged {
 
 /// Does a collective. `calls` are those of all ranks of the group, in its order, and agree (see Wire::start).
 ///   Sums    in the tree of TreeSum.h over the order of the group.
-///   Bytes   all_gather: the own block to each other rank. reduce_scatter: each block but the own once. all_reduce: the
-///           whole tensor to each other rank up to ccl::kSmallAllReduceBytes, else both of these on blocks of
-///           sbp::pieceOf. all_to_all: each block to its rank.
+///   Bytes   are counted where a rank gets elements of another's; dialects/ccl/algebra/Traffic.h says which these are.
 Exchanged runCollective(llvm::ArrayRef<Call> calls, Precision precision);
 
 } // namespace splitcast::reference

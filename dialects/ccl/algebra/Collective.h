@@ -8,8 +8,8 @@
 //   all_reduce       own block    own block    InBoth      yes
 //   all_to_all       all blocks   received     Apart       no
 //
-// Traffic.h says what each kind sends. The blocks of an all_reduce are whole tensors. A new kind needs an enumerator, a
-// row of this table, an op of `ccl`, and a method of runtime::Communicator.
+// Traffic.h says what each kind sends. Blocks that are InBoth are whole tensors. A new kind needs an enumerator, a row
+// of this table, an op of `ccl`, and a method of runtime::Communicator.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_DIALECTS_CCL_ALGEBRA_COLLECTIVE_H
