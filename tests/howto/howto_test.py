@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Does what CONTRIBUTING.md says suffice? The patches of this folder add an op, a pass and an optimizer to a copy of the
-tree, in which the tests that the page names are built and run.
+"""Does what CONTRIBUTING.md says suffice? The patches of this folder add an op, a pass, an optimizer and a collective to
+a copy of the tree, in which the tests that the page names are built and run.
 
     python3 tests/howto/howto_test.py [--jobs=N] [--keep=DIRECTORY]
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What CONTRIBUTING.md shows of code that adds an op, a pass or an optimizer is what the patches of this folder add."""
+"""What CONTRIBUTING.md shows of code that adds an op, a pass, an optimizer or a collective is what the patches of this
+folder add."""
 import os
 import sys
 import unittest

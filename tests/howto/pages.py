@@ -14,6 +14,7 @@ SECTIONS = {
     "op": "How to add an op",
     "pass": "How to add a pass",
     "optimizer": "How to add an optimizer",
+    "collective": "How to add a collective",
 }
 
 
