@@ -4,8 +4,6 @@
 
 #include <dnnl.h>
 
-#include <memory>
-
 // libgomp's, which oneDNN uses; clang brings no <omp.h>.
 extern "C" void omp_set_num_threads(int threads);
 

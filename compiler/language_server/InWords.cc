@@ -2,7 +2,6 @@
 
 #include "dialects/sbp/algebra/Sizes.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>

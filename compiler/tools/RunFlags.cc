@@ -1,7 +1,5 @@
 #include "compiler/tools/RunFlags.h"
 
-#include "absl/strings/str_cat.h"
-
 namespace splitcast {
 namespace {
 

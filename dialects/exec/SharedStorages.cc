@@ -1,6 +1,5 @@
 #include "dialects/exec/SharedStorages.h"
 
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/Twine.h"
 

@@ -1,8 +1,6 @@
 // Implements #sbp.policy and sbp.group, the decisions about variables.
 #include "dialects/sbp/Sbp.h"
 
-#include "llvm/ADT/StringExtras.h"
-
 using namespace mlir;
 using namespace splitcast::sbp;
 

@@ -1,6 +1,5 @@
 // A classifier of points around ten centers: 256-128-10, trained with SGD on a batch that the ranks share, and then
 // asked about points that it has not seen, by a second function of the module, which reads the same variables.
-#include "compiler/launch/SessionTensors.h"
 #include "examples/common/Training.h"
 #include "runtime/io/Random.h"
 

@@ -1,5 +1,4 @@
 // A GPT-2-shaped language model over bytes: trains on any file, then writes a sample.
-#include "compiler/launch/SessionTensors.h"
 #include "examples/common/Text.h"
 #include "examples/gpt/Model.h"
 #include "examples/gpt/Sample.h"

@@ -2,8 +2,6 @@
 
 #include "runtime/io/Random.h"
 
-#include "absl/strings/str_cat.h"
-
 #include <algorithm>
 #include <cctype>
 #include <cmath>

@@ -1,7 +1,6 @@
 // Equal linear layers in a row, mean-squared error against random targets, Adam: how much memory and time does a step
 // take, with and without ZeRO?
 #include "compiler/launch/LaunchReport.h"
-#include "compiler/launch/SessionTensors.h"
 #include "examples/common/Training.h"
 #include "runtime/io/Random.h"
 

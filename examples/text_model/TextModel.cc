@@ -1,6 +1,5 @@
 // The simplest language model over bytes: a window of bytes, each looked up in a table, and two layers that say which
 // byte comes next. Trains on any file.
-#include "compiler/launch/SessionTensors.h"
 #include "examples/common/Text.h"
 
 using namespace splitcast;

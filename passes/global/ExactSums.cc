@@ -18,8 +18,6 @@
 #include "passes/global/Passes.h"
 #include "passes/global/ScalarVariables.h"
 
-#include "passes/global/SignatureProblem.h"
-
 using namespace mlir;
 using namespace splitcast;
 

@@ -29,7 +29,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 using namespace mlir;
 

@@ -25,7 +25,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/CSE.h"
-#include "llvm/ADT/SetVector.h"
 
 #include <numeric>
 #include <set>

@@ -1,7 +1,5 @@
 #include "runtime/api/ElementTypeFromIr.h"
 
-#include "mlir/IR/BuiltinTypes.h"
-
 namespace splitcast::runtime {
 
 std::optional<ElementType> elementTypeOf(mlir::Type type) {

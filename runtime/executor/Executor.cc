@@ -1,7 +1,6 @@
 #include "runtime/executor/Executor.h"
 
 #include "dialects/exec/SharedStorages.h"
-#include "dialects/sbp/Sbp.h"
 #include "dialects/sbp/algebra/Sizes.h"
 #include "runtime/api/StatusMacros.h"
 #include "runtime/executor/StoredType.h"

@@ -3,7 +3,6 @@
 #include "runtime/api/ElementTypeFromIr.h"
 
 #include "absl/strings/str_cat.h"
-#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include <string>

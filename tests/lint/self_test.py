@@ -318,6 +318,13 @@ class TreeTest(TreeTestBase):
         self.assertEqual(self.judge([finding, finding.replace("A.h", "B.h")], 1).returncode, 1)
         self.assertEqual(self.judge([], 0, checked="").returncode, 1)
 
+    def testTidyReportLeavesOutWhatComesByWayOfAnotherHeader(self):
+        missing = 'runtime/A.cc:1:2: warning: no header providing "std::string" is directly included [misc-include-cleaner]\n'
+        unused = "runtime/A.cc:1:1: warning: included header map is not used directly [misc-include-cleaner]\n"
+        self.assertEqual(self.judge([missing], 0).returncode, 0)
+        self.assertEqual(self.judge([missing + unused], 0).returncode, 1)
+        self.assertEqual(self.judge([missing + unused], 1).returncode, 0)
+
     def testTidyReportMissesNoSource(self):
         result = self.judge([""], 0, folders="dialects")
         self.assertEqual(result.returncode, 1)

@@ -1,9 +1,6 @@
 #include "dialects/ccl/algebra/TransportModel.h"
 
-#include "dialects/sbp/algebra/Sizes.h"
-
 #include <algorithm>
-#include <limits>
 
 namespace splitcast::ccl {
 

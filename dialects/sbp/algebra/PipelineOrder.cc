@@ -1,7 +1,6 @@
 #include "dialects/sbp/algebra/PipelineOrder.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 #include <tuple>

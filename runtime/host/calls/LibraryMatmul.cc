@@ -19,8 +19,6 @@
 #include "runtime/host/calls/LibraryCall.h"
 #include "runtime/host/calls/PreparedGemm.h"
 
-#include "absl/strings/str_cat.h"
-
 #include <algorithm>
 
 namespace splitcast::runtime {

@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 
 #include <cstring>
-#include <string>
 
 namespace splitcast::runtime {
 namespace {
