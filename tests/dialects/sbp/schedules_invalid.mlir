@@ -342,7 +342,7 @@ func.func @f(%m: tensor<i64>) {
   return
 }
 sbp.schedule @s of 1 {
-  // expected-error @below {{'sbp.run' op is kept, but @f takes 1 and gives 0, in 1 runs}}
+  // expected-error @below {{'sbp.run' op is kept, but @f takes 1 input(s) and gives 0 result(s), in 1 run(s); a kept run must take and give nothing, and run once}}
   sbp.run @f from 0 to 1 takes [] cut [] numbered kept
 }
 
@@ -353,7 +353,7 @@ func.func @f() {
   return
 }
 sbp.schedule @s of 2 {
-  // expected-error @below {{'sbp.run' op is kept, but @f takes 0 and gives 0, in 2 runs}}
+  // expected-error @below {{'sbp.run' op is kept, but @f takes 0 input(s) and gives 0 result(s), in 2 run(s); a kept run must take and give nothing, and run once}}
   sbp.run @f from 0 to 2 takes [] cut [] kept
 }
 

@@ -337,7 +337,7 @@ const Cases kExamples = {
      {"--group=biases:*.bias:adamx: 'adamx' is no optimizer; it must be"}},
     {"GptGroupName",
      {"examples/gpt/gpt", "--text=text", "--context=3", "--group=no decay:*.bias:sgd"},
-     {"has a bad group 'no decay': parameters are called \"no decay\"; a name is letters"}},
+     {"has a bad group 'no decay': parameters are called \"no decay\"; a name must consist of letters"}},
     {"GptGroupOfNone",
      {"examples/gpt/gpt", "--text=text", "--context=3", "--group=biases:*.biases:sgd"},
      {"has group \"biases\" of [\"*.biases\"], but trains no variable of such a name"}},
