@@ -41,8 +41,8 @@ Command gpt() {
           "--dropout=0.1",
           "--sample=0"};
 }
-/// Rows that are a whole number of a warp's vectors, as those of large models are; and gradients whose norm the blocks of
-/// the whole device add up.
+/// Rows that are a whole number of a warp's vectors, as those of large models are; and gradients whose norm the blocks
+/// of the whole device add up.
 Command gptOfWholeVectors() {
   return {programPath("examples/gpt/gpt"),
           "--text=text",

@@ -9,17 +9,17 @@ moved 16 at a time. Without ptxas it says so, and checks the PTX alone.
 import collections
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
-CHIP = "sm_90"
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from ptx_reading import CHIP, assemble, bytesByWidth, entriesOf, findPtxas, wideShare  # noqa: E402
+
 MATH_UNITS = {"ex2.approx.ftz.f32", "rcp.approx.ftz.f32"}
 WIDE_SHARE = 0.4  # embeddings, attention and sums over rows move 4 bytes per thread, side by side
 TEXT = "/usr/share/common-licenses/GPL-3"
 ARGUMENTS = {"gpt": ["--sample=0", "--dropout=0.1"], "text_model": [], "classifier": [], "recipe": ["--layers=2"]}
-ACCESS = re.compile(r"\b(?:ld|st)\.global(?:\.nc)?(?:\.L1::\w+)?(?:\.(v2|v4))?\.[a-z]+(\d+)")
 
 
 def fail(text):
@@ -47,49 +47,6 @@ def moduleOf(example, directory):
     with open(path, "w") as file:
         file.write(moved)
     return path
-
-
-def entriesOf(ptx):
-    """The body of each entry function, by name."""
-    parts = re.split(r"\.entry (\w+)\(", ptx)
-    return dict(zip(parts[1::2], parts[2::2]))
-
-
-def bytesByWidth(body):
-    """Bytes that one run of each global load and store moves, by how many at a time."""
-    widths = collections.Counter()
-    for vector, bits in ACCESS.findall(body):
-        width = int(bits) // 8 * int(vector[1:] if vector else 1)
-        widths[width] += width
-    return widths
-
-
-def wideShare(widths):
-    total = sum(widths.values())
-    return sum(count for width, count in widths.items() if width >= 16) / total if total else 1.0
-
-
-def assemble(ptx, ptxas, directory):
-    """Registers and spilled bytes, by function."""
-    path = os.path.join(directory, "kernels.ptx")
-    with open(path, "w") as file:
-        file.write(ptx)
-    result = run([ptxas, "-v", "-arch=" + CHIP, path, "-o", path + ".cubin"])
-    found, name, spills = {}, None, 0
-    for line in (result.stdout + result.stderr).splitlines():
-        if match := re.search(r"Compiling entry function '(\w+)'", line):
-            name = match.group(1)
-        if match := re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", line):
-            spills = int(match.group(1)) + int(match.group(2))
-        if match := re.search(r"Used (\d+) registers", line):
-            found[name] = (int(match.group(1)), spills)
-    return found
-
-
-def findPtxas():
-    homes = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
-    places = [shutil.which("ptxas")] + [os.path.join(home, "bin", "ptxas") for home in homes if home]
-    return next((place for place in places if place and os.access(place, os.X_OK)), None)
 
 
 def checkAccesses(name, ptx):

@@ -79,7 +79,7 @@ func.func @train(%x: tensor<12x4xf32, #S0>) -> tensor<12x2xf32> {
   %loss = nn.reduce_sum %z {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
   // expected-note @below {{assigned here}}
   nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
-  // expected-error @below {{'sbp.read' op @w after its assignment, for each micro-batch, but the last micro-batch assigns it; read it before, or compute the step in one micro-batch}}
+  // expected-error @below {{'sbp.read' op reads @w after its assignment, for each micro-batch, but the last micro-batch assigns it; read it before, or compute the step in one micro-batch}}
   %v = sbp.read @w : tensor<4x2xf32>
   %after = nn.matmul %x, %v : (tensor<12x4xf32, #S0>, tensor<4x2xf32>) -> tensor<12x2xf32>
   return %after : tensor<12x2xf32>

@@ -159,9 +159,10 @@ TEST(Groups, OverlapWithNoMesh) {
 TEST(Groups, AMemberThatHasNoSuchGroupIsNamedOnAllRanks) {
   for (const RankResult &result : onRanks({{{{0, 2}}}, {}, {{{1, 2}}}})) {
     EXPECT_EQ(result.status.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(std::string(result.status.message()),
-                HasSubstr("the plan of rank 0 calls collectives in the group [0, 2] on stream 'communication', that of "
-                          "its member 2 does not"));
+    EXPECT_THAT(
+        std::string(result.status.message()),
+        HasSubstr("the plan of rank 0 calls collectives in the group [0, 2] on stream 'communication', but the plan "
+                  "of its member rank 2 does not; run the same program on all ranks"));
     EXPECT_TRUE(result.splits.empty());
   }
 }
