@@ -1,5 +1,7 @@
-// A classifier of points around ten centers: 256-128-10, trained with SGD on a batch that the ranks share, and then
-// asked about points that it has not seen, by a second function of the module, which reads the same variables.
+// A classifier of points around ten centers, with layers of 256, 128 and 10
+// elements. It is trained with SGD; the ranks split each batch. Then a second
+// function of the module, which reads the same variables, predicts the labels of
+// points that were not trained on.
 #include "examples/common/Training.h"
 #include "runtime/io/Random.h"
 
@@ -13,7 +15,8 @@ using namespace splitcast;
 namespace {
 
 constexpr int64_t kInputs = 256, kClasses = 10, kBatch = 128, kPredicted = 1000;
-/// The step whose batch is predicted: no training comes so far.
+/// The number of the batch whose points are predicted. It is above the largest
+/// --steps, so no training sees them.
 constexpr int64_t kUnseenStep = 2'000'000'000;
 
 struct ClassifierFlags {
@@ -34,7 +37,8 @@ void build(Graph &graph, int64_t hidden) {
   graph.output("logits", logits(graph.input("x", ElementType::F32, {kPredicted, kInputs}, split(0)), hidden));
 }
 
-/// Sample `index` of all that there are, by number: a center, chosen at random, and noise around it.
+/// An unlimited number of samples. Each is a center, chosen at random, plus
+/// noise, and depends only on the seed and its index.
 class Samples {
 public:
   explicit Samples(int64_t seed) : seed(static_cast<uint64_t>(seed)) {}
@@ -73,7 +77,7 @@ Batches batchesOf(const Samples &samples) {
   return batches;
 }
 
-/// Of this rank's rows, how many have their largest logit at the label.
+/// Returns how many of this rank's rows have their largest logit at the label.
 absl::StatusOr<int64_t> countCorrect(Session &session, const Samples &samples) {
   SPLITCAST_ASSIGN_OR_RETURN(std::vector<TensorInfo> outputs, session.outputs("predict"));
   const TensorInfo &info = outputs.front();
@@ -127,7 +131,7 @@ absl::Status run(const ClassifierFlags &flags, Launch &launch) {
 int main(int argc, char **argv) {
   ClassifierFlags classifier;
   Flags flags("classifier", "[flags]\nTrains a classifier on points around ten centers, and predicts with it.");
-  flags.addInteger("hidden", &classifier.hidden, 1, 1'000'000, "outputs of the first layer");
+  flags.addInteger("hidden", &classifier.hidden, 1, 1'000'000, "the width of the hidden layer");
   classifier.training.addTo(flags);
   return launchMain(flags, argc, argv, classifier.training.launch,
                     [&](Launch &launch) { return run(classifier, launch); });

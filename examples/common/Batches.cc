@@ -32,11 +32,11 @@ absl::StatusOr<const Batches::Input *> Batches::find(const TensorInfo &input) co
   const auto found = findName(all, input.name);
   if (found == all.end())
     return absl::InvalidArgumentError(
-        absl::StrCat("nothing makes the input '", input.name, "'; what was added makes ", names()));
+        absl::StrCat("the input '", input.name, "' has no fill; fills were added for ", names()));
   if (found->type != input.type)
     return absl::InvalidArgumentError(absl::StrCat("the input '", input.name, "' has elements of ",
-                                                   runtime::nameOf(input.type), ", but was added with ",
-                                                   runtime::nameOf(found->type), "; add it with what it has"));
+                                                   runtime::nameOf(input.type), ", but its fill was added with ",
+                                                   runtime::nameOf(found->type), "; add it with the input's type"));
   return &*found;
 }
 
@@ -49,7 +49,7 @@ absl::Status Batches::check(const std::string &function, absl::Span<const Tensor
   for (const Input &each : added)
     if (findName(inputs, each.name) == inputs.end() && findName(others, each.name) == others.end())
       return absl::InvalidArgumentError(
-          absl::StrCat(whose, "'", each.name, "' is no input; what was added makes ", names()));
+          absl::StrCat(whose, "'", each.name, "' is not an input; fills were added for ", names()));
   return absl::OkStatus();
 }
 

@@ -1,4 +1,4 @@
-//===- Batches.h - What makes the inputs of a step ------------------------------===//
+//===- Batches.h - Functions that produce the inputs of a step ------------------===//
 //
 //   Batches batches;
 //   batches.add<int64_t>("labels", [&](int64_t step, const sbp::Interval &rows, absl::Span<int64_t> to) { ... });
@@ -14,16 +14,16 @@
 
 namespace splitcast {
 
-/// Makes rows [rows.begin, rows.begin + rows.count) of an input of a step, counted from 0: row-major, all elements of
-/// `to`. A row is all that one index into the first dimension has. Depends on its arguments only, so that the batches
-/// are the same for any number of ranks.
+/// Writes rows [rows.begin, rows.begin + rows.count) of a batch to `to`, row-major. A row is one index of the input's
+/// first dimension. Steps and rows count from 0. A fill must depend on its arguments only: the batches are then the
+/// same for any number of ranks.
 template <typename T>
 using BatchFill = std::function<absl::Status(int64_t step, const sbp::Interval &rows, absl::Span<T> to)>;
 
-/// A fill for each input, which has the input's element type.
+/// The fills of a function's inputs, one per input.
 class Batches {
 public:
-  /// Adds an input, whose elements are T (elementTypeOf). What was added by this name before is replaced.
+  /// Adds the fill of an input whose elements are of type T (elementTypeOf), or replaces the one of this name.
   template <typename T> Batches &add(std::string input, BatchFill<T> fill) {
     constexpr runtime::ElementType type = elementTypeOf<T>();
     put({std::move(input), type,
@@ -33,16 +33,16 @@ public:
     return *this;
   }
 
-  /// Whether there is a fill for each input of a function, and no other; but there may be fills for `others`, the
-  /// inputs of functions that run on the same batches.
-  ///   Errors  InvalidArgument: an input was not added, or with another type, or what was added is no input. The
-  ///           message has the names of all inputs and of all that were added.
+  /// Checks that each of the function's `inputs` has a fill, and that each fill is for one of `inputs` or `others`.
+  /// `others` are the inputs of further functions that run on the same batches.
+  ///   Errors  InvalidArgument: an input has no fill or one of another element type, or a fill has no input. The
+  ///           message lists all inputs and all fills.
   absl::Status check(const std::string &function, absl::Span<const TensorInfo> inputs,
                      absl::Span<const TensorInfo> others = {}) const;
 
-  /// Makes these rows of an input at `to`, which is aligned for its elements.
-  ///   Errors  InvalidArgument: the input was not added, or with another type, or `to` has not the size of the rows.
-  ///           Those of the fill.
+  /// Calls the fill of an input. `to` must be aligned for the input's elements.
+  ///   Errors  InvalidArgument: the input has no fill, or one of another element type, or `to` does not have the size
+  ///           of the rows. Those of the fill.
   absl::Status make(const TensorInfo &input, int64_t step, const sbp::Interval &rows, absl::Span<std::byte> to) const;
 
 private:
@@ -55,7 +55,7 @@ private:
   absl::StatusOr<const Input *> find(const TensorInfo &input) const;
   std::string names() const;
 
-  std::vector<Input> added; ///< in this order
+  std::vector<Input> added; ///< in the order of the calls of add
 };
 
 } // namespace splitcast

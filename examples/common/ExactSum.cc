@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kBase = int64_t{1} << 32;
 constexpr int kLowestExponent = -1074;
-/// A digit grows by less than 2^32 with each addend.
+/// Each addend changes a digit by less than 2^32, so int64_t does not overflow.
 constexpr int64_t kAddendsBetweenCarries = int64_t{1} << 30;
 
 } // namespace
@@ -20,12 +20,13 @@ void ExactSum::add(double addend) {
     return;
   }
   int exponent = 0;
-  // |addend| = mantissa 2^(exponent - 53), the mantissa an integer below 2^53.
+  // |addend| = mantissa * 2^(exponent - 53), where the mantissa is an integer
+  // below 2^53.
   const double fraction = std::frexp(std::fabs(addend), &exponent);
   auto mantissa = static_cast<uint64_t>(std::ldexp(fraction, 53));
   int position = exponent - 53 - kLowestExponent;
   if (position < 0) {
-    // A subnormal number: these bits are zero.
+    // The number is subnormal, and the bits that are shifted out are zero.
     mantissa >>= -position;
     position = 0;
   }
@@ -48,7 +49,7 @@ void ExactSum::add(const ExactSum &other) {
   isNan |= other.isNan;
 }
 
-/// Brings all digits but the last into [0, 2^32); the last keeps the sign.
+/// Brings all digits but the last into [0, 2^32). The last one keeps the sign.
 void ExactSum::carry() {
   for (int digit = 0; digit + 1 < kDigits; ++digit) {
     int64_t low = ((digits[digit] % kBase) + kBase) % kBase;
@@ -72,7 +73,8 @@ double ExactSum::value() const {
   int top = kDigits - 1;
   while (top > 0 && magnitude.digits[top] == 0)
     --top;
-  // The top three digits have at least 65 bits; a bit that stands for what is below keeps the rounding right.
+  // The top three digits have at least 65 bits. One sticky bit for all digits
+  // below them suffices to round correctly.
   unsigned __int128 bits = 0;
   for (int digit = top; digit > top - 3; --digit)
     bits = (bits << 32) | static_cast<uint64_t>(digit >= 0 ? magnitude.digits[digit] : 0);
@@ -80,7 +82,8 @@ double ExactSum::value() const {
   for (int digit = 0; digit <= top - 3; ++digit)
     isInexact |= magnitude.digits[digit] != 0;
   int exponent = kLowestExponent + 32 * (top - 2);
-  // Down to 64 bits, the lowest of them sticky; then one rounding to 53, or to fewer where the result is subnormal.
+  // Shorten to 64 bits and the sticky bit, then round once: to 53 bits, or to
+  // fewer if the result is subnormal.
   while (bits >> 64) {
     isInexact |= bits & 1;
     bits >>= 1;

@@ -1,7 +1,7 @@
-//===- ExactSum.h - Sums that no order of addition changes ---------------------===//
+//===- ExactSum.h - Sums that do not depend on the order of addition -----------===//
 //
-// A fixed-point number wide enough for every double: addends are added without rounding, and the sum is rounded once.
-// So the sum of a model's parameters is the same in every digit, however they are divided over ranks.
+// A fixed-point number that is wide enough for every double: addends are added without rounding, and only the result is
+// rounded. So the sum of a model's parameters has the same bits however the parameters are split over the ranks.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_EXAMPLES_COMMON_EXACTSUM_H
@@ -15,20 +15,20 @@ namespace splitcast {
 
 class ExactSum {
 public:
-  /// An addend that is not finite makes the sum NaN.
+  /// Adds a number. One that is not finite makes the sum NaN.
   void add(double addend);
   void add(const ExactSum &other);
-  /// The sum, rounded to nearest even; infinite where it is too large.
+  /// Returns the sum, rounded to the nearest double, ties to even; infinity if it is too large for a double.
   double value() const;
 
-  /// As text, for another process.
+  /// Returns the sum as text, to be sent to another process.
   std::string encode() const;
-  /// Of what encode() gave; anything else gives a sum that is NaN.
+  /// Returns the sum that encode() turned into `text`. Any other text gives a sum that is NaN.
   static ExactSum decode(const std::string &text);
 
 private:
-  /// Digits of 32 bits, lowest first, of which the first counts in 2^-1074. Digits may be negative or larger than 32
-  /// bits until they are carried; 66 hold every double and the carries of 2^60 addends.
+  /// The number of digits to base 2^32. Digits are stored lowest first, and the unit of the first is 2^-1074. Between
+  /// carries, digits may be negative or exceed 32 bits. 66 digits hold every double and the carries of 2^60 addends.
   static constexpr int kDigits = 68;
   void carry();
 

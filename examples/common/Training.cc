@@ -14,23 +14,26 @@
 
 namespace splitcast {
 
-/// What is read of a variable at a time, so that summing it takes no memory that grows with it.
+/// The number of elements of a variable that are read at a time when it is summed, so that the memory for it does not
+/// grow with the variable.
 static constexpr int64_t kPartElements = 1 << 18;
 
 void TrainingFlags::addTo(Flags &flags) {
-  flags.addInteger("steps", &steps, 0, 1'000'000'000, "how many");
+  flags.addInteger("steps", &steps, 0, 1'000'000'000, "the number of training steps");
   flags.addZero(&zero);
-  flags.addInteger("seed", &seed, 0, INT64_MAX, "of initial values and data");
+  flags.addInteger("seed", &seed, 0, INT64_MAX, "the seed of initial values and of the data");
   flags.addString("write-mlir", &writeMlir, "FILE.mlir",
-                  "write the model, which splitcast-run trains to the same bits");
+                  "write the model as a module, with which splitcast-run trains to the same bits");
   flags.addString("write-inputs", &writeInputs, "DIRECTORY",
-                  "write the inputs of all steps, for splitcast-run --input");
-  flags.addString("losses", &losses, "FILE", "write each step's loss, rounded and exact");
-  flags.addString("metrics", &metrics, "FILE.jsonl", "write a line per step");
+                  "write the inputs of all steps to DIRECTORY/NAME.npy, for splitcast-run --input");
+  flags.addString("losses", &losses, "FILE",
+                  "write a line per step after the last one: its number, its loss in decimal, and its exact loss in "
+                  "hexadecimal");
+  flags.addString("metrics", &metrics, "FILE.jsonl", "write a line per step: its number, its seconds and its loss");
   sources.addTo(flags);
   flags.addString("save-variables", &saveVariables, "FILE", "write all variables after the last step");
   flags.addSwitch("report", &report, "print memory and communication before anything runs");
-  for (const char *name : {"metrics", "report"}) // which rank 0 makes
+  for (const char *name : {"metrics", "report"}) // only rank 0 writes these
     flags.letDiffer(name);
   checkpoints.addTo(flags);
   launch.addTo(flags);
@@ -69,9 +72,11 @@ absl::Status Training::compile(Graph &graph) {
   return flags.sources.load(*compiled, job.rank());
 }
 
-/// Found out now, and not by the first step that validates.
+/// Checks all batches before training starts, so that an error does not wait for
+/// the first validation.
 absl::Status Training::checkBatches() const {
-  std::vector<TensorInfo> all; // a function that runs once may take what training does not
+  // Functions that runOnce() runs may have inputs that "train" does not have.
+  std::vector<TensorInfo> all;
   for (const std::string &function : compiled->functions()) {
     SPLITCAST_ASSIGN_OR_RETURN(std::vector<TensorInfo> inputs, compiled->inputs(function));
     all.insert(all.end(), inputs.begin(), inputs.end());
@@ -85,7 +90,8 @@ absl::Status Training::checkBatches() const {
 }
 
 absl::Status Training::openFiles(Graph &graph) {
-  // Found out now, not after hours: whether what is written at the end can be made.
+  // Files that are written at the end are created once now, so that a wrong path
+  // is an error before hours of training.
   for (const std::string &path : {flags.saveVariables, flags.losses})
     if (!path.empty())
       SPLITCAST_RETURN_IF_ERROR(runtime::PendingFile::create(path).status());
@@ -160,7 +166,9 @@ absl::StatusOr<double> Training::validate() {
   return sum / static_cast<double>(validation.count);
 }
 
-/// A step whose gradients are not finite has spoilt all variables, but where it is left out, as with a scaled loss.
+/// Returns an error if the loss is not finite: the step has then ruined the
+/// variables. With a loss scale it has not, since steps with gradients that are
+/// not finite are skipped.
 absl::Status Training::checkFinite(double loss) const {
   if (std::isfinite(loss))
     return absl::OkStatus();
@@ -171,8 +179,8 @@ absl::Status Training::checkFinite(double loss) const {
   if (isLeftOut)
     return absl::OkStatus();
   return absl::OutOfRangeError(absl::StrCat("the loss is ", loss,
-                                            ", which no step goes on from; lower the learning "
-                                            "rate, or clip gradients, and begin at the last checkpoint"));
+                                            ", and training cannot continue from it; lower the learning rate or clip "
+                                            "gradients, and resume from the last checkpoint"));
 }
 
 absl::StatusOr<StepResult> Training::step(int64_t step) {
@@ -222,7 +230,8 @@ absl::Status Training::finish() {
   return job.rank() == 0 && !flags.losses.empty() ? writeLosses() : absl::OkStatus();
 }
 
-/// Adds this rank's pieces, where it is the one that answers for them.
+/// Adds this rank's pieces of the variable, unless another rank has the same
+/// ones and adds them.
 static absl::Status addPieces(Session &session, const Session::Variable &variable, ExactSum &sum) {
   if (!variable.ownsPieces)
     return absl::OkStatus();
@@ -243,7 +252,8 @@ absl::StatusOr<double> Training::sumOf(const std::vector<std::string> &variables
     if (std::find(variables.begin(), variables.end(), variable.name) == variables.end())
       continue;
     if (variable.type != runtime::ElementType::F32)
-      return absl::UnimplementedError(absl::StrCat("'", variable.name, "' is not f32; only these are summed"));
+      return absl::UnimplementedError(
+          absl::StrCat("the variable '", variable.name, "' is not f32; only f32 variables can be summed"));
     SPLITCAST_RETURN_IF_ERROR(addPieces(*compiled, variable, mine));
   }
   SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> all,

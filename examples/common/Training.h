@@ -1,4 +1,4 @@
-//===- Training.h - What all examples share: flags and the steps of a loop -------===//
+//===- Training.h - Flags and the training loop of all examples -----------------===//
 //
 //   SPLITCAST_ASSIGN_OR_RETURN(auto training, Training::create(flags, launch, graph, batches));
 //   for (int64_t step = training->firstStep(); step <= flags.steps; ++step) {
@@ -23,7 +23,7 @@
 
 namespace splitcast {
 
-/// The flags of every example; the members hold the defaults.
+/// The flags that every example has. The members hold the defaults.
 struct TrainingFlags {
   int64_t steps = 100;
   sbp::ZeroOptions zero = CompileOptions::withoutZero();
@@ -41,48 +41,53 @@ struct StepResult {
   int64_t step = 0; ///< from 1
   double seconds = 0;
   double loss = 0;
-  std::optional<double> validationLoss; ///< where it was computed behind this step
+  std::optional<double> validationLoss; ///< if it was computed after this step
 };
 
-/// What is computed of data that nothing is trained on, now and then, by the function "validate", which has an output
-/// "loss": the mean over the batches.
+/// Validation at regular intervals, on data that is not trained on. It runs the graph's function "validate" on each
+/// batch; the validation loss is the mean of its output "loss" over the batches.
 struct Validation {
-  int64_t every = 0; ///< steps; 0: never
-  int64_t count = 1; ///< of batches, numbered from 0, the same each time
+  int64_t every = 0; ///< the number of steps from one validation to the next; 0: never validate
+  int64_t count = 1; ///< the number of batches per validation; they are batches 0 to count - 1 each time
   Batches batches;
 };
 
-/// Trains the function "train" of a graph, whose inputs are split along their first dimension only and which has an
-/// output "loss". All ranks call the same methods.
+/// Trains with the function "train" of a graph. Its inputs may be split along their first dimension only, and it has an
+/// output "loss". All ranks call the same methods in the same order.
 class Training {
 public:
-  /// Compiles the graph, and does what the flags ask for before the first step.
-  ///   Errors  InvalidArgument: `batches` do not fit the inputs of "train", or those of `validation` the inputs of
-  ///           "validate" (Batches::check). Those of Session and Checkpoints.
+  /// Compiles the graph, opens and writes the files that the flags ask for, loads variables, and resumes from a
+  /// checkpoint. `flags` and `launch` are borrowed, and must outlive the result; so must the graph.
+  ///   Errors  InvalidArgument: `batches` do not fit the inputs of "train", or the batches of `validation` do not fit
+  ///           the inputs of "validate" (Batches::check). Those of Session and Checkpoints.
   static absl::StatusOr<std::unique_ptr<Training>> create(const TrainingFlags &flags, Launch &launch, Graph &graph,
                                                           Batches batches, Validation validation = {});
 
   Session &session() { return *compiled; }
   Launch &launch() { return job; }
 
-  /// Steps are counted from 1. The first one is behind those that a checkpoint had done, the last one is flags.steps.
+  /// The number of the first step to run; steps count from 1. It is 1, or follows the last step of the checkpoint that
+  /// was resumed from. The last step is flags.steps.
   int64_t firstStep() const { return done + 1; }
 
-  /// Trains on the next batch; then validates, if it is time.
+  /// Trains on batch `step` - 1, then validates if a validation is due.
+  ///   Errors  OutOfRange: the loss is not finite, and the graph has no loss scale that would skip the step. Those of
+  ///           Session::run and of the fills. The message names the step.
   absl::StatusOr<StepResult> step(int64_t step);
 
-  /// Called after each step: writes the line of metrics, to which `more` (an object) is added, and the checkpoint that
-  /// is due. It is not done by step(), so that what is measured in between has no part of a checkpoint in it. After the
-  /// last step, waits until all checkpoints are on the disk.
+  /// Called after each step: writes the step's line of metrics, with the members of the object `more` added, and a
+  /// checkpoint if one is due. step() does not do this itself, so that the time of a step does not include a
+  /// checkpoint. After the last step it waits until all checkpoints are on the disk.
   absl::Status record(const StepResult &result, const nlohmann::ordered_json &more = nlohmann::ordered_json::object());
 
-  /// Feeds and runs a function once, on the batch of this number, from 0.
+  /// Runs a function once on batch `batch`, which counts from 0.
   absl::Status runOnce(const std::string &function, int64_t batch);
 
-  /// Saves what the flags ask for: variables and losses.
+  /// Called after the last step: writes the variables (--save-variables) and the losses (--losses) if asked to.
   absl::Status finish();
 
-  /// The sum of all elements of these variables, the same in every digit for every division over ranks.
+  /// Returns the sum of all elements of these variables. It has the same bits however they are split over the ranks.
+  ///   Errors  Unimplemented: a variable is not f32. Those of the session and of Communicator::exchange.
   absl::StatusOr<double> sumOf(const std::vector<std::string> &variables);
 
 private:
@@ -104,8 +109,8 @@ private:
   Validation validation;
   std::unique_ptr<Session> compiled;
   std::optional<Checkpoints> checkpoints;
-  int64_t done = 0;                            ///< steps, by the checkpoint that was resumed from
-  std::optional<runtime::JsonlWriter> metrics; ///< of rank 0
+  int64_t done = 0;                            ///< the number of steps of the checkpoint that was resumed from
+  std::optional<runtime::JsonlWriter> metrics; ///< on rank 0 only
   std::vector<StepResult> results;
 };
 

@@ -1,4 +1,5 @@
-// A GPT-2-shaped language model over bytes: trains on any file, then writes a sample.
+// Trains a language model shaped like GPT-2 (or GPT-NeoX) on the bytes of any
+// file, or on token ids, and then writes a sample of text.
 #include "examples/common/Text.h"
 #include "examples/gpt/Model.h"
 #include "examples/gpt/Sample.h"
@@ -14,21 +15,20 @@ using namespace splitcast;
 
 namespace {
 
-constexpr int64_t kMostRanks = 1'000'000; ///< of an axis
-constexpr int64_t kAbsent =
-    -1; ///< what the next token is said to be where there is none, which is left out of the loss
+constexpr int64_t kMostRanks = 1'000'000; ///< the largest number of ranks along an axis of --mesh
+constexpr int64_t kAbsent = -1;           ///< the label of a position without a next token; the loss ignores it
 
 struct GptFlags {
-  std::string text, tokens; ///< files; one of them is given
-  int64_t tokenBytes = 2;   ///< of those of `tokens`
-  std::string validation;   ///< a file of the same kind
+  std::string text, tokens; ///< paths; exactly one of them is given
+  int64_t tokenBytes = 2;   ///< bytes per token id in `tokens`
+  std::string validation;   ///< the path of a file of the same format; if empty, there is no validation
   int64_t validateEvery = 100, validationBatches = 10;
   GptSizes sizes;
   int64_t batch = 32;
-  std::string order = "random"; ///< of the windows, or "sequential"
+  std::string order = "random"; ///< the order of the windows: "random" or "sequential"
   double lr = 6e-4, weightDecay = 0.01;
   bool isSequential() const { return order == "sequential"; }
-  bool isRateGiven = false, isDecayGiven = false; ///< by flags of their own
+  bool isRateGiven = false, isDecayGiven = false; ///< whether --lr and --weight-decay are given
   std::string optimizerText = "adamw", scheduleText;
   std::optional<Optimizer> optimizer; ///< set by check
   std::optional<RateSchedule> schedule;
@@ -36,9 +36,9 @@ struct GptFlags {
   std::vector<ParameterGroup> groups; ///< set by check
   std::string lossScaleText;
   std::optional<LossScale> lossScale; ///< set by check
-  std::string frozenText;             ///< patterns
-  double clipNorm = 0, clipValue = 0; ///< 0: gradients are not clipped by it
-  std::vector<sbp::Axis> mesh;        ///< empty: one axis, dp, of all ranks
+  std::string frozenText;             ///< patterns of names of variables, separated by commas
+  double clipNorm = 0, clipValue = 0; ///< 0: no clipping by the norm, or by the value
+  std::vector<sbp::Axis> mesh;        ///< if empty, one axis, dp, of all ranks
   int64_t pipelineRounds = 1;
   std::string prompt;
   SampleOptions sample;
@@ -61,7 +61,7 @@ struct GptFlags {
   }
 };
 
-/// The loss of a batch of windows, in a function of its own.
+/// Adds a function that computes the loss of a batch of windows.
 Tensor lossIn(Graph &graph, const std::string &function, const GptFlags &flags, bool drops) {
   const sbp::Shape window = {flags.batch, flags.sizes.context};
   graph.function(function);
@@ -84,7 +84,8 @@ void build(Graph &graph, const GptFlags &flags) {
   step.groups = flags.groups;
   graph.minimize(loss, *flags.optimizer, step);
   graph.output("loss", loss);
-  // These read the same variables, however they lie; nothing here knows of ZeRO.
+  // The functions below read the same variables. How ZeRO splits these makes no
+  // difference to the graph.
   if (!flags.validation.empty())
     graph.output("loss", lossIn(graph, "validate", flags, /*drops=*/false));
   graph.function("write");
@@ -102,7 +103,8 @@ std::string describe(const Graph::Parameters &parameters) {
              : absl::StrCat(parameters.all, " parameters, of which ", parameters.trained, " are trained");
 }
 
-/// Whether "adamw,lr=0.1" says a number; of weight-decay, with either line between.
+/// Whether a text such as "adamw,lr=0.1" sets the number of this name. In the
+/// text, "weight_decay" is the same as "weight-decay".
 bool saysNumber(const std::string &optimizerText, const std::string &number) {
   for (absl::string_view part : absl::StrSplit(optimizerText, ','))
     if (absl::StrReplaceAll(part.substr(0, part.find('=')), {{"_", "-"}}) == number)
@@ -110,14 +112,15 @@ bool saysNumber(const std::string &optimizerText, const std::string &number) {
   return false;
 }
 
-/// A number that --optimizer and a flag of its own both say.
+/// Returns the error that --optimizer and the flag --NUMBER set the same number.
 absl::Status saidTwice(const GptFlags &flags, const std::string &number) {
-  return absl::InvalidArgumentError(absl::StrCat("--optimizer=", flags.optimizerText, " says ", number, ", and --",
-                                                 number, " is given, too; leave one of them out"));
+  return absl::InvalidArgumentError(absl::StrCat("--optimizer=", flags.optimizerText, " sets ", number,
+                                                 ", and so does --", number, "; leave one of them out"));
 }
 
-/// What --optimizer says, with the numbers that have flags of their own. Which optimizers have a weight decay, and by
-/// which default, they know.
+/// Parses --optimizer, after adding the numbers that have flags of their own, and
+/// --schedule. --weight-decay is added only if it is given: not every optimizer
+/// has a weight decay, and each has its own default.
 absl::Status readOptimizer(GptFlags &flags) {
   const bool saysRate = saysNumber(flags.optimizerText, "lr");
   if (saysRate && flags.isRateGiven)
@@ -140,8 +143,8 @@ absl::Status readOptimizer(GptFlags &flags) {
   return absl::OkStatus();
 }
 
-/// "no_decay:*.bias,*.norm.weight:adamw,weight-decay=0": name, patterns, and an optimizer, whose rate is --lr where it
-/// says none.
+/// Parses "no_decay:*.bias,*ln*.weight:adamw,weight-decay=0": a name, patterns,
+/// and an optimizer, whose learning rate is that of --lr unless it sets its own.
 absl::Status readGroup(const std::string &text, GptFlags &flags) {
   const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 2));
   if (parts.size() < 3)
@@ -165,22 +168,25 @@ absl::Status readGroups(GptFlags &flags) {
 
 absl::Status checkData(const GptFlags &flags) {
   if (flags.text.empty() && flags.tokens.empty())
-    return absl::InvalidArgumentError("no text is given; write --text=FILE, or --tokens=FILE for numbers of tokens");
+    return absl::InvalidArgumentError(
+        "no training data is given; write --text=FILE, or --tokens=FILE for a file of token ids");
   if (!flags.text.empty() && !flags.tokens.empty())
-    return absl::InvalidArgumentError("--text and --tokens both say what to train on; give one of them");
+    return absl::InvalidArgumentError("--text and --tokens are both given as training data; give one of them");
   if (flags.tokenBytes == 3)
     return absl::InvalidArgumentError("--token-bytes is '3'; it must be 1, 2 or 4");
   if (!flags.tokens.empty() && flags.sample.bytes > 0)
     return absl::InvalidArgumentError(absl::StrCat("--sample=", flags.sample.bytes,
-                                                   " asks for bytes of text, and --tokens are numbers that only a "
-                                                   "tokenizer can read; give --sample=0"));
+                                                   " asks for a sample of text, but --tokens has token ids, which "
+                                                   "only their tokenizer can turn into text; give --sample=0"));
   return absl::OkStatus();
 }
 
-/// Of a mesh, in their order: the last one has neighbouring ranks.
+/// The axes of a mesh, in the order in which they must be given. Ranks are
+/// numbered row-major, so neighbours along the last axis have consecutive
+/// numbers; tensor parallelism, which communicates most, takes these.
 constexpr const char *kAxes[] = {"dp", "pp", "tp"};
 
-/// "dp=2,pp=2,tp=2"
+/// Parses a mesh such as "dp=2,pp=2,tp=2".
 absl::Status readMesh(const std::string &text, std::vector<sbp::Axis> &mesh) {
   mesh.clear();
   for (absl::string_view part : absl::StrSplit(text, ',')) {
@@ -190,14 +196,14 @@ absl::Status readMesh(const std::string &text, std::vector<sbp::Axis> &mesh) {
     if (words.size() != 2 || place == std::end(kAxes) || !absl::SimpleAtoi(words[1], &size) || size < 1 ||
         size > kMostRanks)
       return absl::InvalidArgumentError(absl::StrCat("'", part,
-                                                     "' is no axis of a mesh; write dp=D,pp=P,tp=T, with the "
-                                                     "ranks that the batch, the blocks and each block are divided "
-                                                     "between"));
+                                                     "' is not an axis of a mesh; write dp=D,pp=P,tp=T, the numbers of "
+                                                     "ranks that divide the batch, the blocks, and each block"));
     if (std::any_of(mesh.begin(), mesh.end(), [&](const sbp::Axis &axis) { return axis.name == words[0]; }))
-      return absl::InvalidArgumentError(absl::StrCat("axis '", words[0], "' is there twice; give it once"));
+      return absl::InvalidArgumentError(absl::StrCat("axis '", words[0], "' is given twice; give it once"));
     if (!mesh.empty() && place < std::find(std::begin(kAxes), std::end(kAxes), mesh.back().name))
-      return absl::InvalidArgumentError(absl::StrCat("axis '", words[0], "' is behind '", mesh.back().name,
-                                                     "', whose ranks are to be nearer to each other; give it first"));
+      return absl::InvalidArgumentError(absl::StrCat("axis '", words[0], "' comes after '", mesh.back().name,
+                                                     "', whose ranks must be nearer to each other; give '", words[0],
+                                                     "' first"));
     mesh.push_back({words[0], size});
   }
   return absl::OkStatus();
@@ -207,21 +213,21 @@ absl::Status checkMesh(GptFlags &flags, int64_t ranks) {
   if (flags.mesh.empty())
     flags.mesh = {{"dp", ranks}};
   if (flags.mesh.front().name != "dp")
-    flags.mesh.insert(flags.mesh.begin(), {"dp", 1}); // which ZeRO splits along
+    flags.mesh.insert(flags.mesh.begin(), {"dp", 1}); // ZeRO splits along the first axis
   int64_t places = 1;
   for (const sbp::Axis &axis : flags.mesh)
     places *= axis.size;
   if (places != ranks)
     return absl::InvalidArgumentError(
-        absl::StrCat("--mesh has ", places, " places, but ", ranks, " ranks are running; start as many"));
+        absl::StrCat("--mesh has ", places, " ranks, but ", ranks, " are running; start as many as --mesh has"));
   if (flags.sizes.heads % flags.sizeOf("tp") != 0)
-    return absl::InvalidArgumentError(absl::StrCat("--heads=", flags.sizes.heads, " is no multiple of tp=",
+    return absl::InvalidArgumentError(absl::StrCat("--heads=", flags.sizes.heads, " is not a multiple of tp=",
                                                    flags.sizeOf("tp"), " of --mesh; each rank takes whole heads"));
   const int64_t stages = flags.sizeOf("pp") * flags.pipelineRounds;
   if (flags.sizes.layers < stages)
-    return absl::InvalidArgumentError(absl::StrCat("--layers=", flags.sizes.layers, " are fewer than the ", stages,
-                                                   " stages of pp=", flags.sizeOf("pp"), " in ", flags.pipelineRounds,
-                                                   " rounds; each stage takes at least one"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--layers=", flags.sizes.layers, " is less than the ", stages, " stages of pp=", flags.sizeOf("pp"),
+        " with --pipeline-rounds=", flags.pipelineRounds, "; each stage needs at least one layer"));
   return absl::OkStatus();
 }
 
@@ -229,12 +235,13 @@ absl::Status check(GptFlags &flags, int64_t ranks) {
   SPLITCAST_RETURN_IF_ERROR(checkMesh(flags, ranks));
   SPLITCAST_RETURN_IF_ERROR(checkData(flags));
   if (flags.sizes.width % flags.sizes.heads != 0)
-    return absl::InvalidArgumentError(absl::StrCat("--width=", flags.sizes.width, " is no multiple of --heads=",
-                                                   flags.sizes.heads, "; each head takes an equal part"));
+    return absl::InvalidArgumentError(absl::StrCat("--width=", flags.sizes.width, " is not a multiple of --heads=",
+                                                   flags.sizes.heads, "; all heads have the same width"));
   if (flags.sizes.isNeox && flags.sizes.width / flags.sizes.heads % 8 != 0)
-    return absl::InvalidArgumentError(absl::StrCat("--neox turns pairs of a quarter of each head, which has ",
+    return absl::InvalidArgumentError(absl::StrCat("--neox rotates pairs of elements in a quarter of each head, whose "
+                                                   "width is ",
                                                    flags.sizes.width / flags.sizes.heads,
-                                                   " numbers; let --width / --heads be a multiple of 8"));
+                                                   "; --width / --heads must be a multiple of 8"));
   SPLITCAST_RETURN_IF_ERROR(readOptimizer(flags));
   if (absl::Status status = readGroups(flags); !status.ok() || flags.lossScaleText.empty())
     return status;
@@ -245,7 +252,7 @@ absl::Status check(GptFlags &flags, int64_t ranks) {
   return absl::OkStatus();
 }
 
-/// The bytes [first, first + count) of a text.
+/// Returns bytes [first, first + count) of a text.
 absl::StatusOr<std::string> textOf(const runtime::TokenFile &text, int64_t first, int64_t count) {
   std::vector<int64_t> bytes(count);
   SPLITCAST_RETURN_IF_ERROR(text.read(first, count, bytes.data()));
@@ -256,7 +263,7 @@ absl::Status writeSample(const GptFlags &flags, Launch &launch, Session &session
   if (flags.sample.bytes == 0)
     return absl::OkStatus();
   std::string prompt = flags.prompt;
-  if (prompt.empty()) { // goes on from the middle of the text
+  if (prompt.empty()) { // continue the middle of the training text
     const int64_t bytes = (flags.sizes.context + 1) / 2;
     SPLITCAST_ASSIGN_OR_RETURN(prompt, textOf(text, (text.size() - bytes) / 2, bytes));
   }
@@ -265,7 +272,7 @@ absl::Status writeSample(const GptFlags &flags, Launch &launch, Session &session
     return sample.status();
   SPLITCAST_ASSIGN_OR_RETURN(std::string all, textOf(text, 0, text.size()));
   const double known = shareOfKnownWords(sample->substr(prompt.size()), all);
-  for (char &character : *sample) // a terminal obeys some
+  for (char &character : *sample) // some control characters would change the state of a terminal
     if (!absl::ascii_isprint(static_cast<unsigned char>(character)) && character != '\n')
       character = '?';
   printf("--- sample ---\n%s\n--- %.0f%% of the written words of three or more letters occur in the text ---\n",
@@ -273,21 +280,25 @@ absl::Status writeSample(const GptFlags &flags, Launch &launch, Session &session
   return absl::OkStatus();
 }
 
-/// A step takes `batch` windows, and of each the `context` tokens from `from` on.
+/// A fill that takes, from each of a step's `batch` windows, the `context` tokens
+/// that begin at `from`.
 BatchFill<int64_t> fillOf(const Windows &windows, const GptFlags &flags, int64_t from) {
   return [&, from](int64_t step, const sbp::Interval &rows, absl::Span<int64_t> to) {
     return windows.readRows(step * flags.batch + rows.begin, from, flags.sizes.context, to);
   };
 }
 
-/// Tokens are all but the last of each window, next ones all but the first.
+/// The input "tokens" is all tokens of a window but the last, and "next" all but
+/// the first.
 Batches batchesOf(const Windows &windows, const GptFlags &flags) {
   Batches batches;
   batches.add("tokens", fillOf(windows, flags, 0)).add("next", fillOf(windows, flags, 1));
   return batches;
 }
 
-/// The same windows in each epoch, whose last step has fewer than `batch`: what is behind them is filled with `absent`.
+/// Like fillOf, but goes through all windows in each epoch. The last step of an
+/// epoch may have fewer than `batch` windows; the rows after them are filled with
+/// `absent`.
 BatchFill<int64_t> fillOfEpoch(const SequentialWindows &windows, const GptFlags &flags, int64_t from, int64_t absent) {
   return [&, from, absent](int64_t step, const sbp::Interval &rows, absl::Span<int64_t> to) {
     const int64_t batches = (windows.size() + flags.batch - 1) / flags.batch, context = flags.sizes.context;
@@ -344,63 +355,75 @@ absl::Status run(GptFlags &flags, Launch &launch) {
 }
 
 void addDataFlags(Flags &flags, GptFlags &gpt) {
-  flags.addString("text", &gpt.text, "FILE", "what to train on, each byte a token");
-  flags.addString("tokens", &gpt.tokens, "FILE", "or numbers of tokens, one after the other, the least byte first");
-  flags.addInteger("token-bytes", &gpt.tokenBytes, 1, 4, "of a token of --tokens: 1, 2 or 4");
-  flags.addString("validation", &gpt.validation, "FILE", "of the same kind, whose loss is computed now and then");
-  flags.addInteger("validate-every", &gpt.validateEvery, 1, 1'000'000'000, "steps from one such loss to the next");
+  flags.addString("text", &gpt.text, "FILE", "the file to train on; each of its bytes is a token");
+  flags.addString("tokens", &gpt.tokens, "FILE",
+                  "instead of --text: a file of token ids, which are unsigned integers, least significant byte first");
+  flags.addInteger("token-bytes", &gpt.tokenBytes, 1, 4, "the number of bytes per token id in --tokens: 1, 2 or 4");
+  flags.addString(
+      "validation", &gpt.validation, "FILE",
+      "a file of the same format that is not trained on; its loss is computed every --validate-every steps");
+  flags.addInteger("validate-every", &gpt.validateEvery, 1, 1'000'000'000,
+                   "the number of steps from one validation to the next");
   flags.addInteger("validation-batches", &gpt.validationBatches, 1, 1'000'000,
-                   "that it is the mean of, all over the file");
-  flags.addInteger("batch", &gpt.batch, 1, 1'000'000, "windows per step, over all ranks");
+                   "the number of batches per validation, spread evenly over the file");
+  flags.addInteger("batch", &gpt.batch, 1, 1'000'000, "the batch size: windows per step, over all ranks");
   flags.addChoice("order", &gpt.order, {"random", "sequential"},
-                  "of windows: at random places, or one behind the other, again and again; the last step of each "
-                  "round has what is left");
+                  "the order of the windows: random: at random places; sequential: one after the other, in epochs "
+                  "whose last step has only the windows that are left");
 }
 
 void addModelFlags(Flags &flags, GptFlags &gpt) {
-  flags.addInteger("vocabulary", &gpt.sizes.vocabulary, 256, 10'000'000, "tokens that are told apart; a byte is one");
-  flags.addInteger("context", &gpt.sizes.context, 1, 100'000, "bytes in a window");
-  flags.addInteger("layers", &gpt.sizes.layers, 1, 10'000, "blocks");
-  flags.addInteger("heads", &gpt.sizes.heads, 1, 10'000, "of attention, per block");
-  flags.addInteger("width", &gpt.sizes.width, 1, 1'000'000, "numbers that stand for a byte");
+  flags.addInteger("vocabulary", &gpt.sizes.vocabulary, 256, 10'000'000,
+                   "the vocabulary size; token ids are less than it, and bytes need 256");
+  flags.addInteger("context", &gpt.sizes.context, 1, 100'000,
+                   "the context length: the number of tokens that a prediction sees at most");
+  flags.addInteger("layers", &gpt.sizes.layers, 1, 10'000, "the number of transformer blocks");
+  flags.addInteger("heads", &gpt.sizes.heads, 1, 10'000, "the number of attention heads per block");
+  flags.addInteger("width", &gpt.sizes.width, 1, 1'000'000, "the width of the embedding, a multiple of --heads");
   flags.addParsed(
       "mesh", "dp=D,pp=P,tp=T",
-      "ranks that the batch, that the blocks, and that each block's heads and wide layer, are divided between; without "
-      "it the batch only",
+      "the numbers of ranks that divide the batch (dp), the blocks (pp, a pipeline), and the heads and the wide layer "
+      "of each block (tp); an axis may be left out; without this flag all ranks divide the batch",
       false, [&](const std::string &text) { return readMesh(text, gpt.mesh); });
   flags.addInteger("pipeline-rounds", &gpt.pipelineRounds, 1, 1000,
-                   "how many stages of the pipeline each of its ranks has, one for each round of what flows through");
-  flags.addSwitch("neox", &gpt.sizes.isNeox, "blocks as GPT-NeoX's, with rotary positions, and an output matrix");
+                   "the number of pipeline stages per rank; with 2, each micro-batch passes all ranks of pp twice");
+  flags.addSwitch("neox", &gpt.sizes.isNeox,
+                  "use the architecture of GPT-NeoX: rotary positions, attention and MLP in parallel, and an output "
+                  "matrix of its own");
   flags.addInteger("adapters", &gpt.sizes.adapterRank, 0, 100'000,
-                   "rank of the low-rank matrices that are trained beside those of each block, instead of all else; 0: "
-                   "none");
+                   "the rank of low-rank adapters (LoRA) of each block's matrices, which alone are trained; 0: no "
+                   "adapters");
   flags.addString("freeze", &gpt.frozenText, "PATTERN,...",
-                  "variables that are not trained, by names in which * is any text: wte.weight,h0.*");
-  flags.addNumber("dropout", &gpt.sizes.dropout, 0, 0.99, "probability that an element is left out while training");
+                  "do not train the variables whose names match a pattern, in which * stands for any text: "
+                  "wte.weight,h0.*");
+  flags.addNumber("dropout", &gpt.sizes.dropout, 0, 0.99, "the dropout probability in training");
 }
 
 void addOptimizerFlags(Flags &flags, GptFlags &gpt) {
-  flags.addNumber("lr", &gpt.lr, 0, 1e6, "learning rate");
-  flags.addNumber("weight-decay", &gpt.weightDecay, 0, 1e6, "of an optimizer that has one; adamw without it: 0.01");
+  flags.addNumber("lr", &gpt.lr, 0, 1e6, "the learning rate");
+  flags.addNumber("weight-decay", &gpt.weightDecay, 0, 1e6,
+                  "the weight decay, if the optimizer has one; by default the optimizer's own, for adamw");
   flags.addString("optimizer", &gpt.optimizerText, "NAME,NUMBER=X,...",
-                  absl::StrCat(nn::knownOptimizers(), ", and its numbers"));
+                  absl::StrCat("the optimizer, ", nn::knownOptimizers(),
+                               ", and its numbers, such as adamw,beta2=0.95 (", gpt.optimizerText, ")"));
   flags.addString("schedule", &gpt.scheduleText, "NAME,NUMBER=X,...",
-                  absl::StrCat("by what the learning rate is multiplied: ", nn::knownRates(),
-                               "; cosine,steps=1500,warmup=100 say"));
+                  absl::StrCat("a factor on the learning rate that depends on the step: ", nn::knownRates(),
+                               ", such as cosine,steps=1500,warmup=100; without this flag it is 1"));
   flags.addParsed("group", "NAME:PATTERN,...:OPTIMIZER",
-                  "variables with an optimizer of their own, by names in which * is any text; --lr holds where it says "
-                  "no lr, all else it says itself: "
-                  "no_decay:*.bias,*norm.weight:adamw,weight-decay=0",
+                  "train the variables whose names match a pattern, in which * stands for any text, with an optimizer "
+                  "of their own; of the flags it takes only --lr, unless it sets lr itself: "
+                  "no_decay:*.bias,*ln*.weight:adamw,weight-decay=0; may be repeated",
                   true, [&](const std::string &text) {
                     gpt.groupTexts.push_back(text);
                     return absl::OkStatus();
                   });
-  flags.addNumber("clip-norm", &gpt.clipNorm, 0, 1e30, "that all gradients together have at most; 0: any");
-  flags.addNumber("clip-value", &gpt.clipValue, 0, 1e30, "that an element of a gradient has at most; 0: any");
-  flags.addString(
-      "loss-scale", &gpt.lossScaleText, "initial=X,NUMBER=X,...",
-      "what the loss is multiplied by for backward, as compute-type=f16 needs it: initial=65536, and growth, "
-      "backoff and interval");
+  flags.addNumber("clip-norm", &gpt.clipNorm, 0, 1e30,
+                  "clip the gradients so that the norm of all of them together is at most X; 0: do not clip");
+  flags.addNumber("clip-value", &gpt.clipValue, 0, 1e30,
+                  "clip each element of the gradients to [-X, X]; 0: do not clip");
+  flags.addString("loss-scale", &gpt.lossScaleText, "initial=X,NUMBER=X,...",
+                  "a factor on the loss for backward, which compute-type=f16 needs: its numbers are initial, growth, "
+                  "backoff and interval, such as initial=65536");
 }
 
 } // namespace
@@ -409,13 +432,18 @@ int main(int argc, char **argv) {
   GptFlags gpt;
   gpt.training.steps = 1500;
   gpt.training.zero = {};
-  Flags flags("gpt", "--text=FILE [flags]\nTrains a GPT-2-shaped model on the bytes of a file, and writes a sample.");
+  Flags flags("gpt", "--text=FILE [flags]\nTrains a language model shaped like GPT-2 on the bytes of a file, and then "
+                     "writes a sample of text.");
   addDataFlags(flags, gpt);
   addModelFlags(flags, gpt);
   addOptimizerFlags(flags, gpt);
-  flags.addInteger("sample", &gpt.sample.bytes, 0, 1'000'000, "bytes to write after training");
-  flags.addString("prompt", &gpt.prompt, "TEXT", "what the sample goes on from; without it, the middle of the text");
-  flags.addNumber("temperature", &gpt.sample.temperature, 0, 100, "0: the likeliest byte always; 1: as learned");
+  flags.addInteger("sample", &gpt.sample.bytes, 0, 1'000'000,
+                   "the number of bytes of text to write after training; with --tokens only 0 is allowed, and is the "
+                   "default");
+  flags.addString("prompt", &gpt.prompt, "TEXT",
+                  "the text that the sample continues; without this flag, the middle of the training text");
+  flags.addNumber("temperature", &gpt.sample.temperature, 0, 100,
+                  "the temperature of sampling; 0: always the likeliest byte; 1: the learned probabilities");
   gpt.training.addTo(flags);
   return launchMain(flags, argc, argv, gpt.training.launch, [&](Launch &launch) {
     gpt.isRateGiven = flags.isGiven("lr");

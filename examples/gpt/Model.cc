@@ -8,12 +8,12 @@
 namespace splitcast {
 namespace {
 
-constexpr double kDeviation = 0.02; ///< of initial weights; smaller where a block adds to what flows past it
+constexpr double kDeviation = 0.02; ///< the standard deviation of initial weights; see also outDeviation()
 
-constexpr int64_t kWhole = -1;     ///< in place of a dimension: none is split
-constexpr int64_t kAllStages = -1; ///< in place of a stage
+constexpr int64_t kWhole = -1;     ///< instead of a dimension: the variable is not split
+constexpr int64_t kAllStages = -1; ///< instead of a stage: the variable is on all ranks of the pipeline
 
-constexpr double kRotationBase = 10000; ///< the slowest of the rotations makes 1 / (2 pi base) turns a position
+constexpr double kRotationBase = 10000; ///< pair i of p is rotated by base^(-i / p) radians per position
 
 class Gpt {
 public:
@@ -43,11 +43,13 @@ public:
   }
 
 private:
-  /// Of what is in no block. The last product's matrix is gathered by itself: it is needed when the table no longer is.
+  /// A variable outside the blocks. The output matrix is a group of its own, so that it is gathered by itself: it is
+  /// used long after the embeddings.
   Tensor atTheEnds(const std::string &name, const sbp::Shape &shape, int64_t splitDim = kWhole) {
     return parameter(name, shape, Init::normal(0, kDeviation), name == "out.weight" ? "out" : "embedding", splitDim);
   }
-  /// Of a matrix with the vocabulary as dimension `dim`: uneven parts would have to be gathered for the loss.
+  /// The dimension to split of a matrix whose dimension `dim` is the vocabulary. It stays whole if the ranks do not
+  /// divide it evenly: the logits would otherwise have to be gathered for the loss.
   int64_t ofVocabulary(int64_t dim) const { return sizes.vocabulary % tensor.ranks == 0 ? dim : kWhole; }
 
   Tensor places() {
@@ -84,7 +86,8 @@ private:
     return dropped(reshape(projected, x.shape()));
   }
 
-  /// Pairs of numbers, i and i + rotatedPairs(), are turned by position * base^(-i / pairs).
+  /// Computes the rotary positions: elements i and i + rotatedPairs() of a head are rotated, as a pair, by the angle
+  /// position * base^(-i / rotatedPairs()).
   void prepareRotations() {
     const sbp::Shape shape = {positions, 1, rotatedPairs()};
     const double perPair = -std::log(kRotationBase) / static_cast<double>(rotatedPairs());
@@ -94,7 +97,7 @@ private:
     sines = sin(angles);
   }
 
-  /// [samples, positions, heads, width]
+  /// Rotates queries or keys [samples, positions, heads, width per head]; returns them as they are for GPT-2.
   Tensor rotated(const Tensor &x) {
     if (!sizes.isNeox)
       return x;
@@ -106,8 +109,8 @@ private:
   }
   int64_t rotatedPairs() const { return sizes.width / sizes.heads / 8; }
 
-  /// All variables of a block are one group, which is gathered and reduced together. `splitDim` is divided between the
-  /// ranks of the tensor axis, if there is one.
+  /// Makes a variable. Dimension `splitDim` is split over the ranks of the tensor axis, if there is one. All variables
+  /// of a block are in one group, so that they are gathered and reduced together.
   Tensor parameter(const std::string &name, const sbp::Shape &shape, const Init &init, const std::string &group,
                    int64_t splitDim = kWhole) {
     VariableOptions options;
@@ -120,7 +123,7 @@ private:
     return parameter(name, shape, init, name.substr(0, name.find('.')), splitDim);
   }
 
-  /// Of a variable at this stage's coordinate.
+  /// The layout of a variable of the current stage.
   Layout layoutOf(int64_t splitDim) const {
     sbp::NdSbp entries(std::max(tensor.number, pipeline.number) + 1, broadcast());
     if (tensor.number >= 0 && splitDim != kWhole)
@@ -130,8 +133,8 @@ private:
     return {entries};
   }
 
-  /// Between the ranks of the tensor axis, if there is one: columns of a matrix, and the elements of its bias; or rows,
-  /// and the bias is whole.
+  /// How a dense layer is split over the ranks of the tensor axis: the columns of its matrix and the elements of its
+  /// bias, or the rows of its matrix, and the bias is whole.
   enum class Cut { Columns, Rows };
   Tensor normalized(const Tensor &x, const std::string &name) {
     return layerNorm(x, ofBlock(name + ".weight", {sizes.width}, Init::constant(1)),
@@ -156,15 +159,17 @@ private:
 
   Tensor rowsOf(const Tensor &x) { return reshape(x, {samples * positions, sizes.width}); }
   Tensor dropped(const Tensor &x) { return drops && sizes.dropout > 0 ? dropout(x, sizes.dropout) : x; }
+  /// The standard deviation for matrices whose products are added to the residual stream: there are two per layer, and
+  /// this keeps the variance of their sum the same for any number of layers.
   double outDeviation() const { return kDeviation / std::sqrt(2.0 * static_cast<double>(sizes.layers)); }
 
   Graph &graph;
   const GptSizes &sizes;
   bool drops;
   const ModelAxis tensor, pipeline;
-  int64_t stage = 0; ///< coordinate along the pipeline's axis, that the next variables are at
+  int64_t stage = 0; ///< the coordinate along the pipeline axis at which the next variables are made, or kAllStages
   int64_t samples = 0, positions = 0;
-  Tensor cosines, sines; ///< [positions, 1, pairs], of rotations
+  Tensor cosines, sines; ///< [positions, 1, rotatedPairs()], of the rotations' angles
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- Model.h - Language models shaped as GPT-2 and GPT-NeoX ----------------===//
+//===- Model.h - Language models shaped like GPT-2 and GPT-NeoX --------------===//
 #ifndef SPLITCAST_EXAMPLES_GPT_MODEL_H
 #define SPLITCAST_EXAMPLES_GPT_MODEL_H
 
@@ -6,43 +6,48 @@
 
 namespace splitcast {
 
-/// Its sizes. GPT-2 (Radford et al. 2019): learned positions, layer norms before attention and before the two layers of
-/// each block, gelu by tanh, the table of the input also the last product's matrix. Query, key and value are three
-/// matrices.
+/// The sizes of a model. It is shaped like GPT-2 (Radford et al. 2019): learned position embeddings, a layer norm
+/// before attention and one before the MLP of each block, gelu approximated with tanh, and an output matrix that is the
+/// token embedding. Unlike in GPT-2, the matrices of query, key and value are three variables.
 struct GptSizes {
-  int64_t vocabulary = 256;
-  int64_t context = 64; ///< tokens that a prediction sees, at most
-  int64_t layers = 4;
-  int64_t heads = 4;
-  int64_t width = 128; ///< numbers that stand for a token; a multiple of the heads
-  double dropout = 0.0;
-  /// As GPT-NeoX (Black et al. 2022) instead: attention and the two layers of a block beside each other, positions by a
-  /// rotation of the first quarter of each head's queries and keys (so width / heads is a multiple of 8) and no wpe,
-  /// gelu by erf, and a matrix of its own for the last product, out.
+  int64_t vocabulary = 256; ///< the vocabulary size
+  int64_t context = 64;     ///< the number of tokens that a prediction sees at most
+  int64_t layers = 4;       ///< the number of blocks
+  int64_t heads = 4;        ///< the number of attention heads per block
+  int64_t width = 128;      ///< the width of the embedding, a multiple of `heads`
+  double dropout = 0.0;     ///< the dropout probability, on the embedding and on what attention and MLP add
+  /// Whether the model is shaped like GPT-NeoX instead (Black et al. 2022): attention and MLP of a block are computed
+  /// in parallel, gelu uses erf, and the output matrix is a variable of its own, "out". Rotary positions replace the
+  /// position embeddings "wpe": they rotate the first quarter of each head's queries and keys, so width / heads must be
+  /// a multiple of 8.
   bool isNeox = false;
-  /// Above 0: of each matrix of a block, the sum of it and of a product of two that are so narrow (Hu et al. 2021), the
-  /// second of zeros at first: NAME.down [inputs, rank] and NAME.up [rank, outputs]. These alone are trained.
+  /// If above 0, the rank of low-rank adapters (LoRA, Hu et al. 2021), which alone are trained: the product of
+  /// NAME.adapter.down [inputs, rank] and NAME.adapter.up [rank, outputs], which is zeros at first, is added to each
+  /// matrix NAME.weight of a block.
   int64_t adapterRank = 0;
 };
 
-/// An axis of the graph's mesh along which a model is divided between ranks.
+/// An axis of the graph's mesh along which the model is divided among the ranks.
 struct ModelAxis {
-  int64_t number = -1; ///< of the axis; -1: there is none
-  int64_t ranks = 1;   ///< along it
-  int64_t rounds = 1;  ///< of a pipeline: how often what flows through the blocks comes by each rank
+  int64_t number = -1; ///< the index of the axis in the mesh; -1 if there is none
+  int64_t ranks = 1;   ///< the number of ranks along the axis
+  int64_t rounds = 1;  ///< for a pipeline: the number of stages per rank, each of which a micro-batch passes once
 };
 
-/// Logits [samples * positions, vocabulary] of the token after each position of `tokens` [samples, positions], whose
-/// positions are at most `context`. Variables: wte, wpe or out, h0.* to hN.*, ln.
+/// Returns the logits [samples * positions, vocabulary] of the token that follows each position of the token ids
+/// `tokens` [samples, positions]. There are at most `context` positions. `drops` says whether dropout is applied, which
+/// is for training only. The variables are wte, wpe (or out, like GPT-NeoX), h0.*, h1.*, ... and ln.
 ///
-/// Along a tensor axis each block is divided (Shoeybi et al. 2019): its heads, and the columns of its wide layer; and
-/// the vocabulary, if the ranks divide it evenly. Only the matrices say so: query, key, value, up and out are split by
-/// columns, projection, down and wte by rows.
+/// Along the axis `tensor` each block is divided (tensor parallelism, Shoeybi et al. 2019): its heads and the columns
+/// of its wide layer; and so is the vocabulary, if its size is a multiple of the number of ranks. The model says this
+/// by the layouts of matrices alone: query, key, value, up and out are split by columns, projection, down and wte by
+/// rows.
 ///
-/// Along a pipeline axis blocks are divided (Huang et al. 2019) into stages of about as many layers, one after the
-/// other, as many on each rank as there are rounds: stage s is on rank s % ranks. There are no more stages than layers.
-/// wpe is on the first rank, ln and out on the last. wte is on the first where out is there, and else, as both ends use
-/// it, on all. Only variables say so; what is computed of them follows.
+/// Along the axis `pipeline` the blocks are divided into stages of consecutive layers (pipeline parallelism, Huang et
+/// al. 2019), of nearly equal numbers. Each rank has as many stages as there are rounds: stage s is on rank s % ranks.
+/// There must be at least as many layers as stages. wpe is on the first rank, ln and out are on the last one. wte is on
+/// the first rank if there is an out; otherwise both ends use it, and it is on all ranks. The model says this by the
+/// layouts of variables alone; the compiler derives where each op runs.
 Tensor gptLogits(Graph &graph, const Tensor &tokens, const GptSizes &sizes, bool drops, const ModelAxis &tensor = {},
                  const ModelAxis &pipeline = {});
 

@@ -10,7 +10,8 @@
 namespace splitcast {
 namespace {
 
-/// One of the classes, by the softmax of logits / temperature.
+/// Draws a class with the probabilities softmax(logits / temperature). `uniform`
+/// is a random number in [0, 1).
 int64_t choose(const float *logits, int64_t classes, double temperature, double uniform) {
   const int64_t likeliest = std::max_element(logits, logits + classes) - logits;
   if (temperature <= 0)
@@ -23,7 +24,8 @@ int64_t choose(const float *logits, int64_t classes, double temperature, double 
   return std::min(chosen, classes - 1);
 }
 
-/// Words of three or more letters; the one that the text ends in only if `takesLast`.
+/// Returns the words of three or more letters, including a word at the very end
+/// of the text only if `takesLast`.
 std::vector<std::string> wordsOf(const std::string &text, bool takesLast) {
   std::vector<std::string> words;
   std::string word;
@@ -51,7 +53,8 @@ absl::StatusOr<std::string> sampleText(Session &session, const std::string &func
   std::vector<int64_t> window(context);
   std::string text = prompt.empty() ? "\n" : prompt;
   for (int64_t i = 0; i < options.bytes; ++i) {
-    // Bytes behind the last are not seen by it, whatever they are.
+    // Attention is causal, so the zeros behind the last known byte do not affect
+    // its logits.
     const int64_t known = std::min<int64_t>(context, text.size());
     std::fill(window.begin(), window.end(), 0);
     std::transform(text.end() - known, text.end(), window.begin(),

@@ -1,5 +1,5 @@
-// Trains a classifier on all ranks of the job. ZeRO stage 3 splits parameters, gradients and optimizer state between
-// them. examples/python/minimal.py is the same in Python.
+// Trains a classifier on all ranks of the job. ZeRO stage 3 splits parameters, gradients and optimizer state among
+// them. examples/python/minimal.py is the same program in Python.
 //
 //   mpirun -n 2 bazel-bin/examples/minimal/minimal
 #include "compiler/graph/Graph.h"
@@ -27,7 +27,7 @@ absl::Status train(Launch &launch) {
   SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                              Session::create(module, options, launch.device(), launch.communicator()));
 
-  // Each rank writes the rows that it has.
+  // Each rank writes only its own rows of the inputs.
   SPLITCAST_ASSIGN_OR_RETURN(InputPiece<float> myX, inputOf<float>(*session, "main", "x"));
   SPLITCAST_ASSIGN_OR_RETURN(InputPiece<int64_t> myLabels, inputOf<int64_t>(*session, "main", "labels"));
   const int64_t firstRow = myX.boxes[0][0].begin;

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""A classifier of points around ten centers, 256-128-10, trained with AdamW on a batch that the ranks share.
+"""Trains a classifier of points around ten centers, with layers of 256, 128 and 10 elements.
 
     python3 classifier.py                         one rank
-    mpirun -n 4 python3 classifier.py --stage=3   parameters, gradients and optimizer state in four parts
+    mpirun -n 4 python3 classifier.py --stage=3   four ranks split parameters, gradients and optimizer state
 
-Each rank makes its own rows of each batch, and no number printed depends on how many ranks there are.
+Each rank makes only its own rows of each batch. A point depends only on its number, so training is the same for any
+number of ranks.
 """
 import argparse
 
@@ -12,7 +13,7 @@ import numpy as np
 import splitcast as sc
 
 INPUTS, HIDDEN, CLASSES, BATCH = 256, 128, 10, 128
-UNSEEN = 1000  # points to predict at the end
+UNSEEN = 1000  # the number of points to predict after training
 
 
 def logits(x):
@@ -33,7 +34,7 @@ def build():
 
 
 def points(numbers):
-    """The points of these numbers, each made of its number alone, and their labels."""
+    """Returns the points with these numbers, and their labels. A point depends only on its number."""
     centers = np.random.default_rng(0).standard_normal((CLASSES, INPUTS))
     x = np.empty((len(numbers), INPUTS), np.float32)
     labels = np.empty(len(numbers), np.int64)
@@ -45,14 +46,14 @@ def points(numbers):
 
 
 def rows_of(session, function):
-    """Which rows of a batch this rank has."""
+    """Returns the indices of this rank's rows in a batch of `function`."""
     return range(session.inputs(function)["x"]["shape"][0])[session.inputs(function)["x"]["boxes"][0][0]]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--stage", type=int, default=0, help="of ZeRO, 0 to 3")
+    parser.add_argument("--steps", type=int, default=100, help="the number of training steps (%(default)s)")
+    parser.add_argument("--stage", type=int, default=0, help="the stage of ZeRO, 0 to 3 (%(default)s)")
     flags = parser.parse_args()
 
     session = build().compile(enable_zero=flags.stage)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Fine-tunes a GPT-2 of transformers, as it lies in a directory (config.json, model.safetensors), on the bytes of a text.
+"""Fine-tunes a GPT-2 of transformers on the bytes of a text.
 
     mpirun -n 4 python3 finetune_gpt2.py DIRECTORY TEXT OUTPUT --stage=3
 
-Needs torch and transformers. What is written to OUTPUT is the same model again, which transformers loads.
+DIRECTORY holds the model as transformers saves it (config.json, model.safetensors). The fine-tuned model is written to
+OUTPUT in the same format. The program needs torch and transformers.
 """
 import argparse
 
@@ -19,7 +20,7 @@ def loss_of(model, tokens):
 
 
 def batches(text, rows, positions, steps):
-    """This rank's rows of each batch: windows at places that are random, and the same for any number of ranks."""
+    """Yields this rank's rows of each batch: windows of the text at random places, the same for any number of ranks."""
     random = torch.Generator().manual_seed(0)
     first = sum(rows // sc.size() + (rank < rows % sc.size()) for rank in range(sc.rank()))
     count = rows // sc.size() + (sc.rank() < rows % sc.size())
@@ -30,18 +31,18 @@ def batches(text, rows, positions, steps):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("directory")
-    parser.add_argument("text")
-    parser.add_argument("output")
-    parser.add_argument("--stage", type=int, default=2, help="of ZeRO, 0 to 3")
-    parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--rows", type=int, default=8, help="of a batch, over all ranks")
-    parser.add_argument("--positions", type=int, default=64)
+    parser.add_argument("directory", help="the directory of the model to fine-tune")
+    parser.add_argument("text", help="the file to train on; each of its bytes is a token")
+    parser.add_argument("output", help="the directory to which the fine-tuned model is written")
+    parser.add_argument("--stage", type=int, default=2, help="the stage of ZeRO, 0 to 3 (%(default)s)")
+    parser.add_argument("--steps", type=int, default=50, help="the number of training steps (%(default)s)")
+    parser.add_argument("--rows", type=int, default=8, help="the batch size, over all ranks (%(default)s)")
+    parser.add_argument("--positions", type=int, default=64, help="the number of tokens per row (%(default)s)")
     flags = parser.parse_args()
 
     model = GPT2LMHeadModel.from_pretrained(flags.directory)
     for name, part in model.named_modules():
-        if name.endswith("attn_dropout"):  # of attention's weights, which no rank has in memory; others stay
+        if name.endswith("attn_dropout"):  # with it, all attention weights would be kept for backward
             part.p = 0.0
     with open(flags.text, "rb") as file:
         text = torch.tensor(list(file.read()))

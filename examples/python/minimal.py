@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Trains a classifier on all ranks of the job. ZeRO stage 3 splits parameters, gradients and optimizer state between
-them. examples/minimal is the same in C++.
+"""Trains a classifier on all ranks of the job. ZeRO stage 3 splits parameters, gradients and optimizer state among
+them. examples/minimal is the same program in C++.
 
     mpirun -n 2 python3 minimal.py
 """
@@ -18,7 +18,7 @@ graph.minimize(loss, sc.AdamW(lr=1e-2))
 graph.output("loss", loss)
 session = graph.compile(enable_zero=3)
 
-# Of a whole batch each rank takes the rows that it has; without whole=True it gives these alone.
+# With whole=True each rank passes the whole batch, and its own rows are used; otherwise it passes only its own rows.
 row, feature = np.mgrid[0:ROWS, 0:FEATURES]
 all_x = np.where(feature % CLASSES == row % CLASSES, 1, 0.125 * ((row + feature) % 5)).astype(np.float32)
 all_labels = np.arange(ROWS) % CLASSES

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Equal linear layers in a row, mean-squared error against random targets, Adam: memory and time of a step.
+"""Measures memory and time of training linear layers of equal size with Adam, against random targets.
 
     python3 recipe.py                                     one rank
-    mpirun -n 4 python3 recipe.py --enable-zero=stage=3   parameters, gradients and optimizer state in four parts
+    mpirun -n 4 python3 recipe.py --enable-zero=stage=3   four ranks split parameters, gradients and optimizer state
 
-The graph and the losses are those of examples/recipe, which is the same in C++.
+examples/recipe is the same program in C++, with the same graph and the same losses.
 """
 import argparse
 import statistics
@@ -28,7 +28,8 @@ def build(layers, width, rows):
 
 
 def normal_batch(width, rows, seed):
-    """This rank's rows of each input: initial values of variables, which a seed, a name and a place determine."""
+    """Returns this rank's rows of each input: standard normal numbers, which are initial values of variables. These
+    depend only on the seed, the variable's name and the index, and so not on the number of ranks."""
     graph = sc.Graph({"dp": sc.size()})
     graph.function("batch")
     for name in ("x", "target"):
@@ -38,13 +39,15 @@ def normal_batch(width, rows, seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--layers", type=int, default=20)
-    parser.add_argument("--width", type=int, default=2000, help="inputs and outputs of each layer")
-    parser.add_argument("--batch", type=int, default=20, help="samples per rank")
-    parser.add_argument("--steps", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=0, help="of initial values and data")
-    parser.add_argument("--enable-zero", metavar="OPTIONS", help="such as stage=3,strategy=tensor")
-    parser.add_argument("--write-mlir", metavar="FILE.mlir", help="write the graph")
+    parser.add_argument("--layers", type=int, default=20, help="the number of linear layers (%(default)s)")
+    parser.add_argument("--width", type=int, default=2000,
+                        help="the number of inputs and of outputs of each layer (%(default)s)")
+    parser.add_argument("--batch", type=int, default=20, help="the number of samples per rank in a batch (%(default)s)")
+    parser.add_argument("--steps", type=int, default=5, help="the number of training steps (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of initial values and of the data (%(default)s)")
+    parser.add_argument("--enable-zero", metavar="OPTIONS",
+                        help="options of ZeRO, such as stage=3,strategy=tensor; without this flag ZeRO is off")
+    parser.add_argument("--write-mlir", metavar="FILE.mlir", help="write the graph as MLIR text")
     flags = parser.parse_args()
 
     rows = flags.batch * sc.size()
@@ -63,7 +66,7 @@ def main():
         seconds.append(time.perf_counter() - begin)
         if sc.rank() == 0:
             print("step %d: loss %.9g, %.4f s" % (step + 1, loss, seconds[-1]), flush=True)
-    if sc.rank() == 0 and flags.steps > 1:  # the first one also touches all memory for the first time
+    if sc.rank() == 0 and flags.steps > 1:  # the first step is not counted: it touches all memory for the first time
         print("step time: median %.4f s of %d steps" % (statistics.median(seconds[1:]), flags.steps - 1))
 
 

@@ -1,5 +1,6 @@
-// Equal linear layers in a row, mean-squared error against random targets, Adam: how much memory and time does a step
-// take, with and without ZeRO?
+// Measures memory and time of a training step, with and without ZeRO. The model
+// is a chain of linear layers of equal size, trained with Adam to minimize the
+// mean squared error against random targets.
 #include "compiler/launch/LaunchReport.h"
 #include "examples/common/Training.h"
 #include "runtime/io/Random.h"
@@ -30,7 +31,7 @@ void build(Graph &graph, const RecipeFlags &flags, int64_t ranks) {
   graph.output("loss", loss);
 }
 
-/// Standard normal numbers, the same in every step.
+/// A fill with standard normal numbers, the same ones in every step.
 BatchFill<float> normal(const RecipeFlags &flags, const char *name) {
   const runtime::RandomKey key{static_cast<uint64_t>(flags.training.seed), runtime::hashName(name)};
   return [key, width = flags.width](int64_t, const sbp::Interval &rows, absl::Span<float> to) {
@@ -46,7 +47,7 @@ double median(std::vector<double> values) {
 }
 
 void printTimes(const std::vector<double> &seconds) {
-  // The first step also touches all memory for the first time.
+  // The first step is not counted: it touches all memory for the first time.
   std::vector<double> counted(seconds.begin() + (seconds.size() > 1 ? 1 : 0), seconds.end());
   if (!counted.empty())
     printf("step time: median %.4f s, minimum %.4f s, of %zu steps\n", median(counted),
@@ -91,11 +92,11 @@ absl::Status run(const RecipeFlags &flags, Launch &launch) {
 int main(int argc, char **argv) {
   RecipeFlags recipe;
   recipe.training.steps = 5;
-  Flags flags("recipe",
-              "[flags]\nTrains equal linear layers on random targets, and prints memory and time of each step.");
-  flags.addInteger("layers", &recipe.layers, 1, 10'000, "linear layers");
-  flags.addInteger("width", &recipe.width, 1, 100'000, "inputs and outputs of each");
-  flags.addInteger("batch", &recipe.batch, 1, 1'000'000, "samples per rank");
+  Flags flags("recipe", "[flags]\nTrains linear layers of equal size on random targets, and prints the memory and time "
+                        "of each step.");
+  flags.addInteger("layers", &recipe.layers, 1, 10'000, "the number of linear layers");
+  flags.addInteger("width", &recipe.width, 1, 100'000, "the number of inputs and of outputs of each layer");
+  flags.addInteger("batch", &recipe.batch, 1, 1'000'000, "the number of samples per rank in a batch");
   recipe.training.addTo(flags);
   return launchMain(flags, argc, argv, recipe.training.launch, [&](Launch &launch) { return run(recipe, launch); });
 }

@@ -1,5 +1,6 @@
-// The simplest language model over bytes: a window of bytes, each looked up in a table, and two layers that say which
-// byte comes next. Trains on any file.
+// The simplest language model over bytes. It looks up the embedding of each byte
+// of a window, and predicts the next byte from them with two linear layers. It
+// trains on any file.
 #include "examples/common/Text.h"
 
 using namespace splitcast;
@@ -27,7 +28,7 @@ void build(Graph &graph, const TextFlags &flags) {
   graph.output("loss", loss);
 }
 
-/// A step takes `batch` windows.
+/// Each step takes the next `batch` windows, each with the byte that follows it.
 Batches batchesOf(const Windows &windows, const TextFlags &flags) {
   Batches batches;
   batches.add<int64_t>("bytes", [&](int64_t step, const sbp::Interval &rows, absl::Span<int64_t> to) {
@@ -66,12 +67,12 @@ int main(int argc, char **argv) {
   text.training.steps = 1000;
   text.training.zero = {};
   Flags flags("text_model", "--text=FILE [flags]\nTrains a small language model on the bytes of a file.");
-  flags.addString("text", &text.text, "FILE", "what to train on");
-  flags.addInteger("batch", &text.batch, 1, 1'000'000, "windows per step, over all ranks");
-  flags.addInteger("window", &text.window, 1, 100'000, "bytes from which the next is predicted");
-  flags.addInteger("width", &text.width, 1, 100'000, "numbers that stand for a byte");
-  flags.addInteger("hidden", &text.hidden, 1, 1'000'000, "outputs of the first layer");
-  flags.addNumber("lr", &text.lr, 0, 1e6, "learning rate of AdamW");
+  flags.addString("text", &text.text, "FILE", "the file to train on; this flag is required");
+  flags.addInteger("batch", &text.batch, 1, 1'000'000, "the batch size: windows per step, over all ranks");
+  flags.addInteger("window", &text.window, 1, 100'000, "the number of bytes from which the next one is predicted");
+  flags.addInteger("width", &text.width, 1, 100'000, "the width of the embedding");
+  flags.addInteger("hidden", &text.hidden, 1, 1'000'000, "the width of the hidden layer");
+  flags.addNumber("lr", &text.lr, 0, 1e6, "the learning rate of AdamW");
   text.training.addTo(flags);
   return launchMain(flags, argc, argv, text.training.launch, [&](Launch &launch) -> absl::Status {
     if (text.text.empty())

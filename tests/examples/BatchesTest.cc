@@ -86,10 +86,10 @@ TEST(Batches, TypesAreThoseOfTheInputs) {
 
 TEST(Batches, OnlyWhatWasAddedIsMade) {
   std::vector<int64_t> labels(8);
-  expectInvalid(Batches().make(kLabels, 0, {0, 8}, bytesOf(labels)), "nothing makes the input 'labels'", "makes none");
+  expectInvalid(Batches().make(kLabels, 0, {0, 8}, bytesOf(labels)), "the input 'labels' has no fill", "for none");
   Batches batches;
   batches.add<float>("x", fillX);
-  expectInvalid(batches.make(kLabels, 0, {0, 8}, bytesOf(labels)), "nothing makes the input 'labels'", "makes 'x'");
+  expectInvalid(batches.make(kLabels, 0, {0, 8}, bytesOf(labels)), "the input 'labels' has no fill", "for 'x'");
 }
 
 TEST(Batches, InputsAndFillsAreTheSame) {
@@ -97,10 +97,10 @@ TEST(Batches, InputsAndFillsAreTheSame) {
   EXPECT_TRUE(batches.check("train", {kX, kLabels}).ok());
   const TensorInfo mask = infoOf("mask", runtime::ElementType::F32, {8});
   expectInvalid(batches.check("train", {kX, kLabels, mask}), "@train, whose inputs are 'x', 'labels', 'mask'",
-                "nothing makes the input 'mask'", "what was added makes 'x', 'labels'");
-  expectInvalid(batches.check("train", {kX}), "@train, whose inputs are 'x'", "'labels' is no input",
-                "what was added makes 'x', 'labels'");
-  expectInvalid(batches.check("train", {}), "whose inputs are none", "'x' is no input");
+                "the input 'mask' has no fill", "fills were added for 'x', 'labels'");
+  expectInvalid(batches.check("train", {kX}), "@train, whose inputs are 'x'", "'labels' is not an input",
+                "fills were added for 'x', 'labels'");
+  expectInvalid(batches.check("train", {}), "whose inputs are none", "'x' is not an input");
   EXPECT_TRUE(batches.check("train", {kX}, {kX, kLabels}).ok()); // another function takes the labels
 }
 

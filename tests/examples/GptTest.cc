@@ -114,14 +114,15 @@ TEST(Gpt, MeshesHaveToFit) {
     EXPECT_EQ(result.rankStatuses, std::vector<int>(ranks, 1)) << mesh;
     return result.describe();
   };
-  EXPECT_THAT(errorOf(2, "tp=2"), HasSubstr("--heads=3 is no multiple of tp=2 of --mesh; each rank takes whole heads"));
-  EXPECT_THAT(errorOf(3, "pp=3"),
-              HasSubstr("--layers=2 are fewer than the 3 stages of pp=3 in 1 rounds; each stage takes at least one"));
-  EXPECT_THAT(errorOf(2, "dp=2,tp=2"), HasSubstr("--mesh has 4 places, but 2 ranks are running; start as many"));
+  EXPECT_THAT(errorOf(2, "tp=2"),
+              HasSubstr("--heads=3 is not a multiple of tp=2 of --mesh; each rank takes whole heads"));
+  EXPECT_THAT(errorOf(3, "pp=3"), HasSubstr("--layers=2 is less than the 3 stages of pp=3 with --pipeline-rounds=1; "
+                                            "each stage needs at least one layer"));
+  EXPECT_THAT(errorOf(2, "dp=2,tp=2"), HasSubstr("--mesh has 4 ranks, but 2 are running; start as many as --mesh has"));
   EXPECT_THAT(errorOf(1, "tp=1,dp=1"),
-              HasSubstr("axis 'dp' is behind 'tp', whose ranks are to be nearer to each other"));
-  EXPECT_THAT(errorOf(1, "tp=1,tp=1"), HasSubstr("axis 'tp' is there twice; give it once"));
-  EXPECT_THAT(errorOf(1, "tp=0"), HasSubstr("'tp=0' is no axis of a mesh; write dp=D,pp=P,tp=T"));
+              HasSubstr("axis 'dp' comes after 'tp', whose ranks must be nearer to each other; give 'dp' first"));
+  EXPECT_THAT(errorOf(1, "tp=1,tp=1"), HasSubstr("axis 'tp' is given twice; give it once"));
+  EXPECT_THAT(errorOf(1, "tp=0"), HasSubstr("'tp=0' is not an axis of a mesh; write dp=D,pp=P,tp=T"));
 }
 
 // What is not trained stays as it is.
