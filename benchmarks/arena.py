@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Compares the arenas of the examples with what is live in them at once, of which no arena of the same order of ops is smaller.
+"""Compares the size of the examples' arenas with the largest number of bytes that are live at once. For the same order of ops,
+no arena can be smaller.
 
     python3 benchmarks/arena.py [--only=MODEL] [--ranks=2]
 
-Run from the root of the project, after `bazel build //examples/... //compiler/tools/...`. The examples are as large as in
-memory.py; nothing is trained. Prints a row for each function whose arena is larger than what is live at once, with bytes in MB
-of rank 0, and at last how many there are of how many.
+Run it from the root of the project, after `bazel build //examples/... //compiler/tools/...`. The examples have the sizes of
+memory.py; nothing is trained. Prints a row for each function whose arena is larger than its live bytes, in MB of rank 0, and
+then how many of all arenas these are.
 """
 import argparse
 import re
@@ -20,14 +21,14 @@ REPORT = re.compile(r"^@(\S+), rank 0.*?^  arena in all +([0-9.]+) MB\n  live at
 
 def parseArguments():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", default="bazel-bin")
-    parser.add_argument("--only", choices=EXAMPLES, help="one model; all without it")
-    parser.add_argument("--ranks", default=2, type=int)
+    parser.add_argument("--bin", default="bazel-bin", help="the directory of the built programs (%(default)s)")
+    parser.add_argument("--only", choices=EXAMPLES, help="run only this model; without this flag all are run")
+    parser.add_argument("--ranks", default=2, type=int, help="the number of ranks (%(default)s)")
     return parser.parse_args()
 
 
 def arenasOf(arguments, module, setting):
-    """(function, MB of its arena, MB that are live at once) of each function of a module."""
+    """Returns (name, MB of its arena, MB that are live at once) of each function of a module."""
     text = run([f"{arguments.bin}/compiler/tools/splitcast-opt", module, f"--enable-zero={setting}", "--sbp-localize=rank=0",
                 "--local-pipeline", "--exec-lower", "--exec-report", "-o", "/dev/null"], withErrors=True)
     return [(name, float(arena), float(live)) for name, arena, live in REPORT.findall(text)]

@@ -1,12 +1,13 @@
-"""Times the compiler on MLPs and GPTs of growing size, one splitcast-opt against another, in turns.
+"""Times the compiler on MLPs and GPTs of growing size. With --baseline, a second splitcast-opt is timed in turns.
 
     python3 benchmarks/compile_time.py --opt=SPLITCAST_OPT [--baseline=SPLITCAST_OPT] [--rounds=5] [--only=TEXT]
                                        [--write=DIRECTORY]
 
-Prints per model the user seconds of each, the least of the rounds, their ratio, and how many times as long it takes as the
-line of half the size: twice as many ops should take about twice as long, and more ranks or axes of size 1 no longer.
-A line is a whole compilation of rank 0's plan, without the kernels' own. --only takes the lines whose name contains
-TEXT; --write leaves the models as .mlir instead of timing anything.
+Prints a line per model: its least user seconds over all rounds, how many times as long that is as for the model with
+half as many layers, and the seconds of the baseline with their ratio. Twice as many ops should take about twice as
+long; more ranks, or axes of size 1, should not take longer. What is timed is the compilation of rank 0's plan, without
+that of kernels. --only takes only models whose names contain TEXT. --write writes the models as .mlir files, and times
+nothing.
 """
 import argparse
 import dataclasses
@@ -17,22 +18,22 @@ import tempfile
 
 from launch import fail
 
-LIMIT = 120  # seconds, after which a compilation is given up
+LIMIT = 120  # seconds after which a compilation is stopped
 
 
 def parseArguments():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--opt", required=True)
-    parser.add_argument("--baseline", help="what to compare with")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", default="", help="part of the names of the lines to run")
-    parser.add_argument("--write", help="a folder for the models")
+    parser.add_argument("--opt", required=True, help="the splitcast-opt to time")
+    parser.add_argument("--baseline", help="another splitcast-opt to compare with")
+    parser.add_argument("--rounds", type=int, default=5, help="how many times each model is compiled (%(default)s)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="time only models whose names contain TEXT")
+    parser.add_argument("--write", metavar="DIRECTORY", help="write the models to DIRECTORY, and time nothing")
     return parser.parse_args()
 
 
 class Body:
-    """The lines of a function, with a number for each value. Variables are whole on all ranks, but along an axis "tp" or
-    "pp"; `stage` is that of "pp" whose variables come next, None: they are on all."""
+    """The lines of a function, in which values are numbered, and the module's variables. Variables are whole on all ranks,
+    except along the axes "tp" and "pp": along "pp" they are at coordinate `stage`, or on all ranks if it is None."""
 
     def __init__(self, axes):
         self.axes, self.lines, self.variables, self.stage = axes, [], [], None
@@ -54,7 +55,7 @@ class Body:
         return value
 
     def dense(self, x, rows, inputs, outputs, name, group, split=None):
-        """x * weight + bias. `split`: of the weight's dimensions, between ranks of axis tp."""
+        """Adds x * weight + bias. `split` is the dimension of the weight that axis tp splits, or None."""
         weight = self.variable(f"{name}.weight", f"{inputs}x{outputs}", group, split)
         bias = self.variable(f"{name}.bias", f"{outputs}", group, 0 if split == 1 else None)
         result = f"tensor<{rows}x{outputs}xf32>"
@@ -62,7 +63,7 @@ class Body:
         return self.op(f"nn.add {y}, {bias} : ({result}, tensor<{outputs}xf32>)", result)
 
     def module(self, arguments, result):
-        """Arguments are split along the first axis."""
+        """Returns the text of the module. The function's arguments are split along the first axis of the mesh."""
         split = "#sbp.nd<#p, [S(0)" + ", B" * (len(self.axes) - 1) + "]>"
         types = ", ".join(f"%{name}: tensor<{type}, #S0>" for name, type in arguments)
         names = ", ".join(f"{name} = {size}" for name, size in self.axes)
@@ -74,11 +75,11 @@ class Body:
 
 
 def mlp(layers, axes):
-    """Layers of a product, a bias and a gelu; each in a group of its own."""
+    """Returns an MLP: each layer is a product, a bias and a gelu, and has a group of its own."""
     body, x = Body(axes), "%x"
     for layer in range(layers):
         sums = body.dense(x, 8, 16, 16, f"l{layer}", f"l{layer}")
-        if layer == 0:  # the argument says how it lies
+        if layer == 0:  # the type of the argument has its signature
             body.lines[-2] = body.lines[-2].replace("(tensor<8x16xf32>", "(tensor<8x16xf32, #S0>")
         x = body.op(f"nn.gelu {sums} : (tensor<8x16xf32>)", "tensor<8x16xf32>")
     loss = body.op(f"nn.reduce_sum {x} {{dims = array<i64: 0, 1>}} : (tensor<8x16xf32>)", "tensor<f32>")
@@ -96,7 +97,7 @@ class Sizes:
 
 
 class Gpt:
-    """GPT-2's blocks, as in examples/gpt."""
+    """A model with GPT-2's blocks, like that of examples/gpt."""
 
     def __init__(self, sizes, axes):
         self.sizes, self.body = sizes, Body(axes)
@@ -199,7 +200,7 @@ def gptLines():
 
 
 def userSeconds(command):
-    """Of one run; infinite when it does not end in time."""
+    """Runs a command, and returns its user seconds; infinity if it does not end within LIMIT."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     try:
         result = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=LIMIT)
@@ -211,7 +212,8 @@ def userSeconds(command):
 
 
 def measure(line, arguments, path):
-    """The least seconds of each binary, which take turns; what does not end once is not tried again."""
+    """Runs the binaries in turns, and returns the least seconds of each. One that exceeds LIMIT in the first round is not run
+    again."""
     binaries = [arguments.opt] + ([arguments.baseline] if arguments.baseline else [])
     least = {binary: float("inf") for binary in binaries}
     for number in range(arguments.rounds):
@@ -229,7 +231,7 @@ def main():
     arguments = parseArguments()
     lines = [line for make in (mlpLines, gptLines) for line in make() if arguments.only in line.name]
     if not lines:
-        fail(f"no line's name contains '{arguments.only}'")
+        fail(f"no model's name contains '{arguments.only}'")
     seconds = {}
     print(f"{'model':46} {'seconds':>8} {'growth':>7}" + (f" {'baseline':>8} {'ratio':>7}" if arguments.baseline else ""))
     if arguments.write:

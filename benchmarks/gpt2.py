@@ -5,15 +5,16 @@
                                [--recompute=elementwise]
     python3 benchmarks/gpt2.py --python=PYTHON --peer=SCRIPT --ranks=1 --modes=single,single+compile
 
-PYTHON is one that has PyTorch. SCRIPT is the model in PyTorch: it takes --mode, --layers, --heads, --width, --vocab,
---tokens, --batch (sequences per rank), --steps and --warmup, and prints as its last line JSON with median_s and min_s,
-seconds of the counted steps, losses, and parameters; with --compute-type=bf16 also --dtype=bf16, and for a mode that ends in
-+compile --compile. Run from the root of the project, after
-`bazel build //examples/gpt`.
+PYTHON is a Python that has PyTorch. SCRIPT is the model in PyTorch. It takes the flags --mode, --layers, --heads,
+--width, --vocab, --tokens (the context length), --batch (sequences per rank), --steps and --warmup; with
+--compute-type=bf16 also --dtype=bf16, and for a mode that ends in +compile also --compile. The last line that it prints
+is JSON with median_s and min_s (seconds per counted step), losses, and parameters (their number). Run it from the root
+of the project, after `bazel build //examples/gpt`.
 
-Both sides compute in f32, or with --compute-type=bf16 in bf16 with weights, state and sums over ranks in f32; without dropout. They need not read the same tokens: ours are the bytes of a text, of which a
-larger vocabulary only has more to tell apart. Ours has a position for each token of the context and no more; a table of
-1024 positions in the peer is 0.5% more parameters.
+Both sides compute without dropout, in f32, or with --compute-type=bf16 in bf16 with weights, optimizer state and sums
+over ranks in f32. They need not read the same tokens: ours are the bytes of a text, whatever the vocabulary size. Our
+table of position embeddings has only as many rows as the context is long; if the peer's has 1024 rows, it has 0.5% more
+parameters.
 """
 import argparse
 import dataclasses
@@ -30,24 +31,28 @@ from launch import fail, mpirun, runMeasured, torchrun
 
 def parseArguments():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--python", required=True)
-    parser.add_argument("--peer", required=True)
-    parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=5, help="counted steps per round")
-    parser.add_argument("--warmup", type=int, default=2, help="steps before those that are counted")
-    parser.add_argument("--stage", type=int, default=2)
-    parser.add_argument("--compute-type", choices=["own", "bf16"], default="own", help="own: f32")
-    parser.add_argument("--recompute", choices=["no", "yes", "elementwise"], default="elementwise", help="ours")
-    parser.add_argument("--modes", default="ddp,zero1,fsdp", help="of the peer, +compile: compiled")
-    parser.add_argument("--layers", type=int, default=12)
-    parser.add_argument("--heads", type=int, default=12)
-    parser.add_argument("--width", type=int, default=768)
-    parser.add_argument("--vocabulary", type=int, default=50257)
-    parser.add_argument("--context", type=int, default=256)
-    parser.add_argument("--batch", type=int, default=4, help="sequences per rank")
-    parser.add_argument("--text", default="/usr/share/common-licenses/GPL-3")
-    parser.add_argument("--gpt", default="bazel-bin/examples/gpt/gpt")
+    parser.add_argument("--python", required=True, help="a Python that has PyTorch")
+    parser.add_argument("--peer", required=True, help="the peer's script; the docstring of gpt2.py says what it must do")
+    parser.add_argument("--ranks", type=int, default=2, help="the number of ranks of each side (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="how many times each side is run (%(default)s)")
+    parser.add_argument("--steps", type=int, default=5, help="the number of counted steps per round (%(default)s)")
+    parser.add_argument("--warmup", type=int, default=2, help="the number of steps before the counted ones (%(default)s)")
+    parser.add_argument("--stage", type=int, default=2, help="our stage of ZeRO, 0 to 3 (%(default)s)")
+    parser.add_argument("--compute-type", choices=["own", "bf16"], default="own",
+                        help="own: compute in f32, the type of the variables (%(default)s)")
+    parser.add_argument("--recompute", choices=["no", "yes", "elementwise"], default="elementwise",
+                        help="which activations our side recomputes in backward (%(default)s)")
+    parser.add_argument("--modes", default="ddp,zero1,fsdp",
+                        help="the modes of the peer; one that ends in +compile is compiled (%(default)s)")
+    parser.add_argument("--layers", type=int, default=12, help="the number of blocks (%(default)s)")
+    parser.add_argument("--heads", type=int, default=12, help="the number of attention heads per block (%(default)s)")
+    parser.add_argument("--width", type=int, default=768, help="the width of the embedding (%(default)s)")
+    parser.add_argument("--vocabulary", type=int, default=50257, help="the vocabulary size (%(default)s)")
+    parser.add_argument("--context", type=int, default=256, help="the context length in tokens (%(default)s)")
+    parser.add_argument("--batch", type=int, default=4, help="the number of sequences per rank in a batch (%(default)s)")
+    parser.add_argument("--text", default="/usr/share/common-licenses/GPL-3",
+                        help="the file on whose bytes our side trains (%(default)s)")
+    parser.add_argument("--gpt", default="bazel-bin/examples/gpt/gpt", help="our program (%(default)s)")
     return parser.parse_args()
 
 
@@ -59,9 +64,9 @@ class Round:
     peaksMb: list  # per rank
     parameters: int
     losses: list
-    aroundSeconds: float = math.nan  # what came before and after the steps
+    aroundSeconds: float = math.nan  # the time before the first step and after the last; ours only, like those below
     predictedMb: float = math.nan
-    report: str = ""  # what it said before the first step
+    report: str = ""  # what the program printed before the first step
 
 
 def readMetrics(path):
@@ -92,7 +97,7 @@ def runSplitcast(arguments):
 
 
 def resultOf(text):
-    """The last line of the peer, if it is one of JSON; else None."""
+    """Returns the result in the last line that the peer printed, or None if that line is not JSON."""
     lines = text.strip().split("\n")
     return json.loads(lines[-1]) if lines[-1].startswith("{") else None
 
@@ -104,7 +109,7 @@ def runTorch(arguments, mode):
         f"--tokens={arguments.context}", f"--steps={arguments.steps}", f"--warmup={arguments.warmup}",
         *(["--compile"] if mode.endswith("+compile") else []),
         *(["--dtype=bf16"] if arguments.compute_type == "bf16" else [])] + sizes,
-        # With ZeroRedundancyOptimizer over gloo, a rank now and then aborts while it ends: all steps are done by then.
+        # With ZeroRedundancyOptimizer over gloo, a rank sometimes aborts while it ends, after all steps are done.
         suffices=lambda text: resultOf(text) is not None)
     result = resultOf(text)
     if result is None:
@@ -113,7 +118,7 @@ def runTorch(arguments, mode):
 
 
 def checkRound(arguments, name, result):
-    """That it is this model that is trained, and on all ranks."""
+    """Checks that all ranks ran, and by the losses that they trained this model."""
     if len(result.peaksMb) != arguments.ranks:
         fail(f"{name} ran as {len(result.peaksMb)} ranks, not {arguments.ranks}")
     guess = math.log(arguments.vocabulary)
@@ -137,7 +142,7 @@ def summarize(arguments, rounds):
 
 
 def runAll(arguments):
-    """The rounds of each side, by its name; ours is the first."""
+    """Returns the rounds of each side, by the side's name. Ours is the first."""
     sides = {f"splitcast stage {arguments.stage}": lambda: runSplitcast(arguments)}
     for mode in arguments.modes.split(","):
         sides[f"torch {mode}"] = lambda mode=mode: runTorch(arguments, mode)
@@ -159,7 +164,7 @@ def main():
     rounds = runAll(arguments)
     summaries = {name: summarize(arguments, results) for name, results in rounds.items()}
     ours, *theirs = summaries
-    print(f"\nbefore its first step, {ours} says:\n{rounds[ours][0].report}")
+    print(f"\nbefore its first step, {ours} printed:\n{rounds[ours][0].report}")
     print("                      parameters  tokens/s: median      best  peak MB of each rank")
     for name, summary in summaries.items():
         peaks = " ".join(f"{peak:.0f}" for peak in summary.peaksMb)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""GPT-2 124M as transformers has it, imported by splitcast.torch, beside the C++ example: seconds per step.
+"""Compares the step times of transformers' GPT-2 124M, imported by splitcast.torch, with those of the C++ example.
 
     PYTHONPATH=bazel-bin/compiler/python python3 benchmarks/imported_gpt2.py --python=PYTHON [--rounds=3] [--steps=5]
 
-PYTHON is one that has PyTorch and transformers. Run from the root of the project, after
-`bazel build //compiler/python //examples/gpt`. One process on all processors, 4 sequences of 256 tokens, f32, AdamW, no
-dropout; both sides in turn, each in a process of its own, and the first step of each is not counted.
+PYTHON is a Python that has PyTorch and transformers. Run it from the root of the project, after
+`bazel build //compiler/python //examples/gpt`. Each side is one process on all processors, and they run in turns. Both
+train on batches of 4 sequences of 256 tokens, in f32, with AdamW and without dropout. The first step of a process is not
+counted.
 """
 import argparse
 import json
@@ -53,10 +54,11 @@ def example(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--python", required=True)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=5, help="counted steps per round")
-    parser.add_argument("--text", default="/usr/share/common-licenses/GPL-3")
+    parser.add_argument("--python", required=True, help="a Python that has PyTorch and transformers")
+    parser.add_argument("--rounds", type=int, default=3, help="how many times each side is run (%(default)s)")
+    parser.add_argument("--steps", type=int, default=5, help="the number of counted steps per round (%(default)s)")
+    parser.add_argument("--text", default="/usr/share/common-licenses/GPL-3",
+                        help="the file on whose bytes the C++ example trains (%(default)s)")
     arguments = parser.parse_args()
     times = {"imported": [], "C++ example": []}
     for _ in range(arguments.rounds):
@@ -65,7 +67,7 @@ def main():
     for name, seconds in times.items():
         print("%-12s median %.3f s, minimum %.3f s" % (name, statistics.median(seconds), min(seconds)))
     ours, theirs = times.values()
-    print("tokens/s of the imported one: %.3f times by the medians, %.3f by the minima" %
+    print("tokens/s of the imported model relative to the C++ example: %.3f by the medians, %.3f by the minima" %
           (statistics.median(theirs) / statistics.median(ours), min(theirs) / min(ours)))
 
 

@@ -1,4 +1,4 @@
-"""What the benchmarks share: how either side is started, and how its memory is measured."""
+"""Code that the benchmarks share: it starts either side, and measures its memory."""
 import os
 import subprocess
 import sys
@@ -11,7 +11,8 @@ def fail(message):
 
 
 def run(command, suffices=lambda text: False, withErrors=False):
-    """What it prints; ends this program when it fails, unless what it has printed suffices."""
+    """Runs a command, and returns its stdout, followed by stderr if `withErrors`. If the command fails, this program ends,
+    unless `suffices(stdout)` holds."""
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if withErrors:
         result.stdout += result.stderr
@@ -23,7 +24,8 @@ def run(command, suffices=lambda text: False, withErrors=False):
 
 
 def runMeasured(launcher, command, how=(), **options):
-    """(what it prints, peak resident memory in MB of each rank that the launcher makes), measured with these flags of peak.py"""
+    """Runs a command under a launcher, measured by peak.py with the flags `how`. Returns (stdout, the peak resident memory of
+    each rank in MB)."""
     with tempfile.TemporaryDirectory() as directory:
         text = run(launcher + [sys.executable, beside("peak.py"), *how, directory] + command, **options)
         peaks = []
@@ -34,16 +36,16 @@ def runMeasured(launcher, command, how=(), **options):
 
 
 def beside(name):
-    """The path of a file of this folder."""
+    """Returns the path of a file in the directory of this one."""
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
 
 
 def mpirun(ranks):
-    """What to put before a program of ours, so that it runs as so many ranks."""
+    """Returns the command prefix that runs one of our programs as `ranks` ranks."""
     command = ["mpirun", "--bind-to", "none", "--oversubscribe", "-np", str(ranks)]
     return command + ["--allow-run-as-root"] if os.geteuid() == 0 else command
 
 
 def torchrun(python, ranks):
-    """What to put before a command, so that PyTorch's launcher runs it as so many ranks."""
+    """Returns the command prefix with which PyTorch's launcher runs a command as `ranks` ranks."""
     return [python, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}", "--standalone", "--no-python"]

@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
-"""Compares the peak memory that is predicted of the examples, and of modules with large inputs, with what the system counts.
+"""Compares the predicted peak memory of the examples, and of modules with large inputs, with what the system counts.
 
     python3 benchmarks/memory.py [--only=MODEL] [--stages=0,1,2,3] [--ranks=2,3] [--transports=messages,memory]
 
-Run from the root of the project, after `bazel build //examples/... //compiler/tools/...`. On 2 ranks tensors are split one by
-one, on other numbers by bucket; batches do not divide by 3. Each model runs as a user runs it, small and large: what the
-high-water mark of each rank's process, without pages of files, rises by from the one to the other is held against what the
-predicted peak of that rank rises by. Only so is what any process holds (libraries, the compiler's modules) left out. The
-prediction is splitcast-opt's, of the module that the program itself wrote, and rank 0's must be what its --report says. To it
-comes what library calls hold on this processor, which no plan knows and rank 0 reports. What a rank maps of others the system
-counts as its own. Ranks report it: of what they read, some megabytes, the most they had mapped at a time; of memory that they
-share, the blocks of others, which are there all the time. Over messages they map nothing.
+Run it from the root of the project, after `bazel build //examples/... //compiler/tools/...`. On 2 ranks ZeRO splits each
+tensor by itself, on other numbers of ranks each bucket; the batches are not multiples of 3.
 
-Prints a table, and exits 1 when what a rank has less what was predicted is surely below LEAST_MB or above MOST_MB.
+Each model is run in a large and in a small version, as a user would run it. The rise of the high-water mark of each rank's
+process from the small to the large one, without pages of files, is compared with the rise of the rank's predicted peak. So
+memory that every process has (libraries, the compiler's modules) does not count. The prediction is that of splitcast-opt for
+the module that the program wrote, and for rank 0 it must equal that of --report. The memory that library calls hold on this
+processor is added to it: the plan does not know it, but rank 0 reports it.
+
+The system counts memory of other ranks that a rank has mapped as the rank's own. So ranks report it: for memory that they
+read, some megabytes, the most that was mapped at a time; for memory that they share, the blocks of other ranks, which are
+mapped all the time. With --transport=messages ranks map no memory of others.
+
+Prints a table. The exit status is 1 if the difference of what was counted and what was predicted is certainly below LEAST_MB
+or above MOST_MB for any rank.
 """
 import argparse
 import itertools
@@ -23,20 +28,20 @@ import tempfile
 
 from launch import fail, mpirun, run, runMeasured
 
-# What one run frees before its peak and another does not.
+# The small version may still hold memory at its peak that the large one has freed before its own.
 LEAST_MB = -1.5
-# The C library's, and the plan's own text. A twentieth of any of these peaks is more.
+# For memory of the C library and for the plan's own text. It is less than a twentieth of each of these peaks.
 MOST_MB = 2
-# While oneDNN's sgemm runs it copies operands in parts, of at most 15.9 MB per thread, which shows where products are large at
-# the peak, and of which it tells nobody: with AVX2 the classifier has 7 MB more than predicted, with AVX-512 nothing.
+# oneDNN's sgemm copies operands in parts, of at most 15.9 MB per thread, and does not report this memory. It shows in models
+# with large products at the peak: with AVX2 the classifier has 7 MB more than predicted, with AVX-512 nothing.
 MOST_MB_OF_PRODUCTS = 16
 LARGE_PRODUCTS = ("classifier", "gpt")
-# What oneDNN frees, the C library keeps some of for the next product, which is nobody's buffer; unless it is told this.
+# Makes the C library return memory that oneDNN frees to the system; otherwise it keeps some of it for later products.
 GIVE_BACK = ["-x", "MALLOC_MMAP_THRESHOLD_=1048576"]
 
 SMALL_TEXT = "--text=/usr/share/common-licenses/GPL-3"
-# Each program with what makes it large, and what makes it small with as many ops. Small ones, too, have products of more than
-# 128 rows: oneDNN generates its sgemm's code, 3.4 MB with AVX-512, at the first of them.
+# The flags of the large and of the small version of each program; both have equally many ops. The small ones, too, have
+# products of more than 128 rows: for the first of these oneDNN generates the code of its sgemm, which is 3.4 MB with AVX-512.
 EXAMPLES = {
     "recipe": (["--layers=10", "--width=2000"], ["--layers=10", "--width=144"]),
     "classifier": (["--hidden=100000"], ["--hidden=144"]),
@@ -45,7 +50,8 @@ EXAMPLES = {
     "gpt": ([SMALL_TEXT, "--batch=7", "--layers=4", "--width=768", "--heads=12", "--context=128", "--sample=3"],
             [SMALL_TEXT, "--batch=7", "--layers=4", "--width=144", "--heads=12", "--context=16", "--sample=3"]),
 }
-# Inputs by name: rows, columns, small columns. The second lies on 3 ranks as 334, 333 and 333 rows, and nothing reads @unused.
+# The inputs of each module, by name: rows, columns of the large version, columns of the small one. In "inputs_unused", 3 ranks
+# have 334, 333 and 333 rows, and nothing reads the input "unused".
 INPUTS = {
     "inputs": {"x": (4096, 4096, 16), "y": (4096, 12288, 16)},
     "inputs_unused": {"x": (1000, 50000, 16), "unused": (1000, 16800, 16)},
@@ -54,16 +60,17 @@ INPUTS = {
 
 def parseArguments():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", default="bazel-bin")
-    parser.add_argument("--only", choices=[*EXAMPLES, *INPUTS], help="one model; all without it")
-    parser.add_argument("--stages", default="0,1,2,3")
-    parser.add_argument("--ranks", default="2,3")
-    parser.add_argument("--transports", default="messages,memory")
+    parser.add_argument("--bin", default="bazel-bin", help="the directory of the built programs (%(default)s)")
+    parser.add_argument("--only", choices=[*EXAMPLES, *INPUTS], help="run only this model; without this flag all are run")
+    parser.add_argument("--stages", default="0,1,2,3", help="the stages of ZeRO to run (%(default)s)")
+    parser.add_argument("--ranks", default="2,3", help="the numbers of ranks to run on (%(default)s)")
+    parser.add_argument("--transports", default="messages,memory",
+                        help="how ranks exchange tensors: the values of --transport to run with (%(default)s)")
     return parser.parse_args()
 
 
 class Setting:
-    """Where and how a model runs: programs, ranks, ZeRO."""
+    """How a model is run: the programs, the ranks, ZeRO and the transport."""
 
     def __init__(self, arguments, directory, ranks, stage, transport):
         self.bin, self.directory, self.ranks, self.transport = arguments.bin, directory, ranks, transport
@@ -74,7 +81,7 @@ class Setting:
                 f"--kernel-cache={self.directory}/kernels"]
 
     def predicted(self, module, rank):
-        """The peak in MB."""
+        """Returns a rank's predicted peak in MB."""
         shares = self.transport == "memory"
         zero = f"{self.zero.replace(',', ' ')} one-copy={'yes' if shares else 'no'}"
         text = run([f"{self.bin}/compiler/tools/splitcast-opt", module, f"--enable-zero={zero}", f"--sbp-localize=rank={rank}",
@@ -86,7 +93,8 @@ class Setting:
         return float(peaks.pop())
 
     def measure(self, command, module, steps):
-        """(predicted, counted, mapped of others) of each rank in MB, of a run whose kernels an earlier one has compiled."""
+        """Runs a program. Returns (predicted, counted, mapped of other ranks) in MB for each rank. A first run compiles the
+        kernels, so that the memory of their compilation does not count."""
         launcher = mpirun(self.ranks) + ["--mca", "mpi_yield_when_idle", "1"] + GIVE_BACK
         run(launcher + command + self.flags(0))
         text, measured = runMeasured(launcher, command + self.flags(steps), how=["--without-files"])
@@ -100,16 +108,16 @@ class Setting:
                 for peak, counted, of, ofAll in zip(predicted, measured, viewed, shared)]
 
     def ofRanks(self, module, text, what):
-        """Numbers of MB that a run printed at its end, by rank."""
+        """Returns the numbers of MB, by rank, that a run printed at its end for `what`."""
         found = re.search(rf"^{what}, by rank: (.*)$", text, re.MULTILINE)[1].split(", ")
         if len(found) != self.ranks:
-            fail(f"{module}: {len(found)} of {self.ranks} ranks say what they had of others")
+            fail(f"{module}: {len(found)} of {self.ranks} ranks report what they had mapped of others")
         return [float(number.removesuffix(" MB")) for number in found]
 
 
 def risesOf(large, small):
-    """Of each rank in MB: by how much its own memory rises more than is predicted, (at least, at most). What it had mapped of
-    others at most, the system has counted too, but perhaps not when the rank's own memory was at its peak."""
+    """Returns for each rank by how many MB its memory rises more than predicted, as (at least, at most). It is a range because
+    the system also counts memory of other ranks, which may not all have been mapped at the peak of the rank's own memory."""
     rises = []
     for (predicted, counted, viewed), (smallPredicted, smallCounted, smallViewed) in zip(large, small):
         more = counted - smallCounted - (predicted - smallPredicted)
@@ -118,7 +126,8 @@ def risesOf(large, small):
 
 
 def measureExample(setting, name):
-    """The large one's, and by how much its counted peak rises above the small one's more than is predicted: see risesOf."""
+    """Measures an example. Returns the large version's measurements and, for each rank, the difference of its counted and
+    predicted rise (risesOf)."""
     module = f"{setting.directory}/{name}.mlir"
     command = [f"{setting.bin}/examples/{name}/{name}", f"--write-mlir={module}"]
     large, small = (setting.measure(command + flags, module, 2) for flags in EXAMPLES[name])
@@ -146,7 +155,7 @@ def inputModule(name, ranks, isLarge):
 
 
 def writeZeros(path, shape):
-    """A .npy file of f32."""
+    """Writes a .npy file of f32 zeros."""
     header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
     with open(path, "wb") as file:
@@ -181,14 +190,15 @@ def main():
             setting = Setting(arguments, directory, int(ranks), int(stage), transport)
             large, rises = (measureExample if name in EXAMPLES else measureInputs)(setting, name)
         most = MOST_MB_OF_PRODUCTS if name in LARGE_PRODUCTS else MOST_MB
-        # The peak itself, and the same with what the small model shows beside its own peak taken off.
+        # The counted peak is the predicted one plus the difference of the rises.
         row = [", ".join(f"{predicted:,.1f}" for predicted, _, _ in large),
                ", ".join(f"{predicted + least:,.1f}" for (predicted, _, _), (least, _) in zip(large, rises)),
                ", ".join(f"{least:+.1f}" if least == atMost else f"{least:+.1f} to {atMost:+.1f}" for least, atMost in rises)]
         print(f"| {name} | {ranks} | {stage} | {transport} | {' | '.join(row)} |", flush=True)
         wrong += [f"{name} on {ranks} ranks at stage {stage} over {transport}: rank {rank} has {least:+.1f} to {atMost:+.1f} "
-                  f"MB, where {LEAST_MB} to {most:+} are allowed; look for what is held and not reported, or reported and not "
-                  "held" for rank, (least, atMost) in enumerate(rises) if not (LEAST_MB <= atMost and least <= most)]
+                  f"MB more than predicted, and {LEAST_MB} to {most:+} are allowed; look for memory that is held and not "
+                  "predicted, or predicted and not held"
+                  for rank, (least, atMost) in enumerate(rises) if not (LEAST_MB <= atMost and least <= most)]
     for text in wrong:
         print(f"memory: error: {text}", file=sys.stderr)
     return 1 if wrong else 0

@@ -1,10 +1,11 @@
-"""Compares losses of the GPT example in bf16 with PyTorch's in bf16 (autocasting), on the same weights and batches.
+"""Compares losses of the GPT example in bf16 with PyTorch's in bf16 (autocast), on the same weights and batches.
 
     python3 benchmarks/mixed_precision.py --python=PYTHON [--ranks=3] [--stage=2] [--steps=200] [--window=20] [-- FLAGS]
 
-PYTHON is one that has PyTorch and NumPy; FLAGS are further ones of the example. Losses are averaged over windows of
-steps. Exits 1 when a window's mean is further from PyTorch's in bf16 than twice what PyTorch's own means in f32 and bf16
-are apart at most. Run from the root of the project, after `bazel build //examples/gpt`.
+PYTHON is a Python that has PyTorch and NumPy; FLAGS are further flags of the example. Losses are averaged over windows of
+steps. The exit status is 1 if the largest difference between our means and PyTorch's in bf16 is more than twice the
+largest difference between PyTorch's means in f32 and in bf16. Run it from the root of the project, after
+`bazel build //examples/gpt`.
 """
 import argparse
 import sys
@@ -16,13 +17,13 @@ from models import runExample, runPeer
 
 def parseArguments():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--python", required=True)
-    parser.add_argument("--ranks", type=int, default=3)
-    parser.add_argument("--stage", type=int, default=2)
-    parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--window", type=int, default=20)
-    parser.add_argument("--examples", default="bazel-bin/examples")
-    parser.add_argument("flags", nargs="*", help="of the example, after --")
+    parser.add_argument("--python", required=True, help="a Python that has PyTorch and NumPy")
+    parser.add_argument("--ranks", type=int, default=3, help="the number of our ranks (%(default)s)")
+    parser.add_argument("--stage", type=int, default=2, help="our stage of ZeRO, 0 to 3 (%(default)s)")
+    parser.add_argument("--steps", type=int, default=200, help="the number of training steps (%(default)s)")
+    parser.add_argument("--window", type=int, default=20, help="the number of steps per mean (%(default)s)")
+    parser.add_argument("--examples", default="bazel-bin/examples", help="the directory of the examples (%(default)s)")
+    parser.add_argument("flags", nargs="*", help="further flags of the example, after --")
     return parser.parse_args()
 
 

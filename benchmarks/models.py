@@ -2,9 +2,10 @@
 
     python3 benchmarks/models.py --python=PYTHON [--only=EXAMPLE] [--ranks=2] [--steps=20] [--tolerance=1e-4] [-- FLAGS]
 
-PYTHON is one that has PyTorch and NumPy; FLAGS are further ones of the examples. Run from the root of the project,
-after `bazel build //examples/...`. Exits 1 when a loss differs by more than the tolerance, relative. How far PyTorch's
-own losses are from those that it gets in f64 is printed, too: that much is rounding, whoever computes.
+PYTHON is a Python that has PyTorch and NumPy; FLAGS are further flags of the examples. Run it from the root of the
+project, after `bazel build //examples/...`. The exit status is 1 if a loss differs by more than the tolerance (relative).
+Also prints how far the losses of both sides are from those of PyTorch in f64: PyTorch's distance shows how much is
+rounding.
 """
 import argparse
 import os
@@ -14,32 +15,34 @@ import tempfile
 from launch import beside, fail, mpirun, run
 
 TEXT = "--text=/usr/share/common-licenses/GPL-3"
-# At a learning rate of 2e-3 gpt magnifies rounding within 20 steps: on some batches PyTorch in f32 and in f64 are then
-# 1e-2 apart. At a quarter of that they stay within 1e-6.
+# With a learning rate of 2e-3, gpt amplifies rounding errors within 20 steps: on some batches PyTorch's losses in f32 and
+# f64 then differ by 1e-2. With a quarter of that rate they differ by less than 1e-6.
 EXAMPLES = {"classifier": [], "text_model": [TEXT], "gpt": [TEXT, "--dropout=0", "--sample=0", "--lr=5e-4"]}
 
 
 def parseArguments():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--python", required=True)
-    parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--stage", type=int, default=2)
-    parser.add_argument("--tolerance", type=float, default=1e-4)
-    parser.add_argument("--examples", default="bazel-bin/examples")
-    parser.add_argument("--only", choices=EXAMPLES, help="one example; all without it")
-    parser.add_argument("flags", nargs="*", help="of the examples, after --")
+    parser.add_argument("--python", required=True, help="a Python that has PyTorch and NumPy")
+    parser.add_argument("--ranks", type=int, default=2, help="the number of our ranks (%(default)s)")
+    parser.add_argument("--steps", type=int, default=20, help="the number of training steps (%(default)s)")
+    parser.add_argument("--stage", type=int, default=2, help="our stage of ZeRO, 0 to 3 (%(default)s)")
+    parser.add_argument("--tolerance", type=float, default=1e-4,
+                        help="the largest allowed relative difference of a loss (%(default)s)")
+    parser.add_argument("--examples", default="bazel-bin/examples", help="the directory of the examples (%(default)s)")
+    parser.add_argument("--only", choices=EXAMPLES, help="run only this example; without this flag all are run")
+    parser.add_argument("flags", nargs="*", help="further flags of the examples, after --")
     return parser.parse_args()
 
 
 def flagsOf(arguments, name):
-    """Those above, but for what is given on the command line."""
+    """Returns the flags of an example: those of EXAMPLES, unless the command line overrides them, and the given ones."""
     given = [flag.split("=")[0] for flag in arguments.flags]
     return [flag for flag in EXAMPLES[name] if flag.split("=")[0] not in given] + arguments.flags
 
 
 def runExample(arguments, name, directory, zero=None):
-    """Losses of the steps, with these options of --enable-zero; leaves the variables before the first step and all batches in the directory."""
+    """Runs an example with the options `zero` of --enable-zero, and returns the losses of its steps. Writes the initial
+    variables and all batches to the directory."""
     command = mpirun(arguments.ranks) + [os.path.join(arguments.examples, name, name)] + flagsOf(arguments, name)
     command.append(f"--enable-zero={zero or f'stage={arguments.stage}'}")
     run(command + ["--steps=0", f"--save-variables={directory}/variables"])
@@ -58,7 +61,7 @@ def largestDifference(losses, others):
 
 
 def compare(arguments, name):
-    """The largest relative difference of a loss."""
+    """Compares an example with its peer, and returns the largest relative difference of a loss."""
     with tempfile.TemporaryDirectory() as directory:
         ours = runExample(arguments, name, directory)
         theirs = runPeer(arguments, name, directory, "f32")
@@ -75,7 +78,7 @@ def compare(arguments, name):
 def main():
     arguments = parseArguments()
     differences = [compare(arguments, name) for name in ([arguments.only] if arguments.only else EXAMPLES)]
-    # A difference that is no number fails, too.
+    # A difference that is NaN fails, too.
     sys.exit(0 if all(difference <= arguments.tolerance for difference in differences) else 1)
 
 

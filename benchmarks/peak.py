@@ -1,10 +1,10 @@
-"""Runs a rank and writes its peak resident memory, in MB (10^6 bytes), to DIRECTORY/RANK: one measure for any program.
+"""Runs a command as a rank, and writes its peak resident memory, in MB (10^6 bytes), to DIRECTORY/RANK.
 
     mpirun -np 2 python3 peak.py [--without-files] DIRECTORY COMMAND...
 
-With --without-files, less what was resident of files at most, seen 100 times a second: how much of a library a
-touched page brings along is the page cache's affair, the same for all ranks and another from day to day (3 MB and more seen).
-Ends as the command does. The rank is what mpirun or torchrun say; 0 without them.
+With --without-files, the largest resident size of mapped files, sampled 100 times a second, is subtracted. The page cache
+decides how much of a library becomes resident when a page of it is touched; this varies by 3 MB and more from day to day.
+The exit status is that of the command. RANK is the rank that mpirun or torchrun sets; 0 without them.
 """
 import os
 import re
@@ -15,7 +15,7 @@ import sys
 
 
 def waitLookingAtFiles(process):
-    """(exit status, MB of files that were resident at most)"""
+    """Waits for the process, and returns (exit status, largest resident size of its mapped files in MB)."""
     files = 0.0
     while True:
         try:
@@ -30,16 +30,16 @@ def main():
     withoutFiles = sys.argv[1] == "--without-files"
     directory, *command = sys.argv[2 if withoutFiles else 1:]
     process = subprocess.Popen(command)
-    # A launcher ends the ranks that are left when one fails: this process alone would leave its rank behind.
+    # If a rank fails, a launcher ends the others: it signals this process, which must pass that on to its child.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _: process.send_signal(received))
     status, filesMb = waitLookingAtFiles(process) if withoutFiles else (process.wait(), 0.0)
     rank = os.environ.get("OMPI_COMM_WORLD_RANK", os.environ.get("RANK", "0"))
-    # ru_maxrss is in units of 1024 bytes, of the largest process that this one has waited for.
+    # ru_maxrss is that of the largest process that was waited for, in units of 1024 bytes.
     peakMb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e6
     with open(os.path.join(directory, rank), "w", encoding="utf-8") as file:
         file.write(f"{peakMb - filesMb:.3f}\n")
-    # Killed by a signal is negative; a shell says 128 and more.
+    # The status of a process that a signal killed is negative. Like a shell, exit with 128 plus the signal's number.
     sys.exit(status if status >= 0 else 128 - status)
 
 

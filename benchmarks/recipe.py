@@ -3,7 +3,8 @@
     python3 benchmarks/recipe.py --python=PYTHON [--ranks=2] [--rounds=3] [--steps=12] [--stage=1] [--mode=zero1]
                                  [--compute-type=own|bf16]
 
-PYTHON is one that has PyTorch. Both sides compute in f32, or in bf16 with weights, state and sums over ranks in f32. Run from the root of the project, after `bazel build //examples/recipe`.
+PYTHON is a Python that has PyTorch. Both sides compute in f32, or with --compute-type=bf16 in bf16, with weights,
+optimizer state and sums over ranks in f32. Run it from the root of the project, after `bazel build //examples/recipe`.
 """
 import argparse
 import json
@@ -17,20 +18,22 @@ WARMUP = 3
 
 def parseArguments():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--python", required=True)
-    parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=12, help="counted steps per round")
-    parser.add_argument("--stage", type=int, default=1)
-    parser.add_argument("--mode", choices=["ddp", "zero1"], default="zero1")
-    parser.add_argument("--compute-type", choices=["own", "bf16"], default="own")
-    parser.add_argument("--recipe", default="bazel-bin/examples/recipe/recipe")
-    parser.add_argument("--peer", default=beside("torch_recipe.py"))
+    parser.add_argument("--python", required=True, help="a Python that has PyTorch")
+    parser.add_argument("--ranks", type=int, default=2, help="the number of ranks of each side (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="how many times each side is run (%(default)s)")
+    parser.add_argument("--steps", type=int, default=12, help="the number of counted steps per round (%(default)s)")
+    parser.add_argument("--stage", type=int, default=1, help="our stage of ZeRO, 0 to 3 (%(default)s)")
+    parser.add_argument("--mode", choices=["ddp", "zero1"], default="zero1",
+                        help="the peer: DistributedDataParallel, without or with ZeroRedundancyOptimizer (%(default)s)")
+    parser.add_argument("--compute-type", choices=["own", "bf16"], default="own",
+                        help="own: compute in f32, the type of the variables (%(default)s)")
+    parser.add_argument("--recipe", default="bazel-bin/examples/recipe/recipe", help="our program (%(default)s)")
+    parser.add_argument("--peer", default=beside("torch_recipe.py"), help="the peer's script (%(default)s)")
     return parser.parse_args()
 
 
 def runSplitcast(arguments):
-    """(seconds of each counted step, high-water mark in MB)"""
+    """Returns (seconds of each counted step, high-water mark of rank 0 in MB)."""
     steps = WARMUP + arguments.steps
     text = run(mpirun(arguments.ranks) + [arguments.recipe, f"--steps={steps}",
                                           f"--enable-zero=stage={arguments.stage},compute-type={arguments.compute_type}"])

@@ -1,11 +1,12 @@
-"""The loss of examples/gpt in PyTorch, from variables with its names and shapes: weights are [inputs, outputs]."""
+"""Computes the loss of examples/gpt in PyTorch, from variables with that example's names and shapes. Weights are
+[inputs, outputs]."""
 import torch
 from torch.nn import functional
 
 
 def rotated(x):
-    """The first quarter of each head of [samples, heads, positions, width] as GPT-NeoX turns it: number i together
-    with the one that is half of the quarter behind it."""
+    """Applies GPT-NeoX's rotary positions to x [samples, heads, positions, width per head]: rotates the first quarter of
+    each head, in pairs of element i of its first half and element i of its second half."""
     positions, width = x.shape[2:]
     pairs = width // 8
     speeds = 10000.0 ** (-torch.arange(pairs, dtype=x.dtype) / pairs)
@@ -16,8 +17,9 @@ def rotated(x):
 
 
 class Gpt:
-    """Without dropout. GPT-2's order: layer norms before attention and before the two layers; the embedding is also the
-    last product's matrix. Or GPT-NeoX's, where there is another matrix for that."""
+    """The model without dropout. It is shaped like GPT-2: layer norms come before attention and before the MLP, and the
+    output matrix is the token embedding. If there is a variable out.weight, it is shaped like GPT-NeoX, and that is the
+    output matrix."""
 
     def __init__(self, variables, heads):
         self.variables = variables

@@ -1,10 +1,10 @@
-"""The examples in PyTorch, from saved variables, on written batches: prints each step's loss.
+"""Trains the models of the examples in PyTorch, from saved variables and on written batches. Prints each step's loss.
 
     python3 torch_models.py classifier DIRECTORY [flags]     DIRECTORY: variables (safetensors), x.npy, labels.npy
     python3 torch_models.py text_model DIRECTORY [flags]     DIRECTORY: variables (safetensors), bytes.npy, next.npy
     python3 torch_models.py gpt DIRECTORY [flags]            DIRECTORY: variables (safetensors), tokens.npy, next.npy
 
-The flags are those of the example; what the variables and the batches do not tell is read from them.
+The flags are those of the example. Those that follow from the variables and the batches are ignored.
 """
 import argparse
 import fnmatch
@@ -17,14 +17,14 @@ import torch
 from torch.nn import functional
 from torch_gpt import gptLoss
 
-# What variables are of; bf16 is autocasting's, with variables of f32.
+# The element types of the variables. With bf16, autocast computes in bf16 and the variables stay f32.
 ELEMENTS = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.float32}
 OPTIMIZER_STATE = re.compile(r"^optimizer\.|\.exp_avg(_sq)?$")
 
 
 def readVariables(path, elements):
-    """The f32 tensors of a safetensors file, as parameters by name, without the optimizer's state. The format: 8 bytes
-    of length, a JSON header, the data."""
+    """Reads the f32 tensors of a safetensors file, except for optimizer state. Returns parameters by name. The format is
+    the length of the header in 8 bytes, the header in JSON, and the data."""
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(length))
@@ -44,7 +44,7 @@ def readInput(path, elements):
 
 
 def linear(variables, name, x):
-    """Weights are [inputs, outputs] here."""
+    """Applies a linear layer whose weight is [inputs, outputs]."""
     return x @ variables[name + ".weight"] + variables[name + ".bias"]
 
 
@@ -60,7 +60,7 @@ def textModelLoss(variables, batch, _):
 
 
 def freeze(flags, variables):
-    """Those that --freeze names, and beside adapters all others, need no gradient."""
+    """Excludes from training the variables that --freeze names and, if there are adapters, all others than these."""
     hasAdapters = any(".adapter." in name for name in variables)
     for name, variable in variables.items():
         isNamed = any(fnmatch.fnmatchcase(name, pattern) for pattern in flags.freeze.split(","))
@@ -68,7 +68,7 @@ def freeze(flags, variables):
 
 
 def adamW(flags, parameters):
-    """As ours: betas 0.9 and 0.999, the decay beside the gradient."""
+    """Makes the optimizer AdamW with the same betas and epsilon as ours."""
     return torch.optim.AdamW(parameters, lr=flags.lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=flags.weight_decay)
 
 
@@ -81,16 +81,19 @@ MODELS = {
 
 
 def parseArguments():
-    """The defaults are the examples'."""
+    """Parses the command line. The defaults are those of the examples, except for --lr, which is that of text_model: for
+    gpt, models.py always passes it."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("model", choices=MODELS)
-    parser.add_argument("directory")
-    parser.add_argument("--elements", choices=ELEMENTS, default="f32", help="to compute in; no flag of the examples")
-    parser.add_argument("--accumulate", type=int, default=1, help="backwards per step, each of as many rows")
-    parser.add_argument("--freeze", default="", help="patterns of names of variables, with commas between")
-    parser.add_argument("--heads", type=int, default=4)
-    parser.add_argument("--lr", type=float, default=2e-3)
-    parser.add_argument("--weight-decay", type=float, default=0.01)
+    parser.add_argument("directory", help="the directory of the variables and the batches")
+    parser.add_argument("--elements", choices=ELEMENTS, default="f32",
+                        help="the element type to compute in, which is not a flag of the examples (%(default)s)")
+    parser.add_argument("--accumulate", type=int, default=1,
+                        help="the number of micro-batches per step, of equally many rows (%(default)s)")
+    parser.add_argument("--freeze", default="", help="patterns of names of variables not to train, separated by commas")
+    parser.add_argument("--heads", type=int, default=4, help="the number of attention heads per block (%(default)s)")
+    parser.add_argument("--lr", type=float, default=2e-3, help="the learning rate of AdamW (%(default)s)")
+    parser.add_argument("--weight-decay", type=float, default=0.01, help="the weight decay of AdamW (%(default)s)")
     return parser.parse_known_args()[0]
 
 

@@ -1,8 +1,9 @@
-"""The recipe in PyTorch: equal linear layers, mean-squared error, Adam; one process per rank, over gloo.
+"""The recipe in PyTorch: linear layers of equal size, mean squared error, Adam. There is one process per rank, and they
+communicate over gloo.
 
     torchrun --nproc-per-node 2 torch_recipe.py --mode zero1
 
-Rank 0 prints one line of JSON: the seconds of each counted step, the last loss, and the process's high-water mark.
+Rank 0 prints one line of JSON: the seconds of each counted step, the last loss, and the high-water mark of its memory.
 """
 import argparse
 import json
@@ -18,13 +19,16 @@ from torch.nn.parallel import DistributedDataParallel
 
 def parseArguments():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--mode", choices=["ddp", "zero1"], default="zero1", help="zero1: with ZeroRedundancyOptimizer")
-    parser.add_argument("--dtype", choices=["f32", "bf16"], default="f32", help="bf16: by autocasting")
-    parser.add_argument("--steps", type=int, default=12)
-    parser.add_argument("--warmup", type=int, default=3, help="steps before those that are counted")
-    parser.add_argument("--layers", type=int, default=20)
-    parser.add_argument("--width", type=int, default=2000)
-    parser.add_argument("--batch", type=int, default=20, help="samples per rank")
+    parser.add_argument("--mode", choices=["ddp", "zero1"], default="zero1",
+                        help="DistributedDataParallel, without or with ZeroRedundancyOptimizer (%(default)s)")
+    parser.add_argument("--dtype", choices=["f32", "bf16"], default="f32",
+                        help="the element type to compute in; bf16 uses autocast (%(default)s)")
+    parser.add_argument("--steps", type=int, default=12, help="the number of counted steps (%(default)s)")
+    parser.add_argument("--warmup", type=int, default=3, help="the number of steps before the counted ones (%(default)s)")
+    parser.add_argument("--layers", type=int, default=20, help="the number of linear layers (%(default)s)")
+    parser.add_argument("--width", type=int, default=2000,
+                        help="the number of inputs and of outputs of each layer (%(default)s)")
+    parser.add_argument("--batch", type=int, default=20, help="the number of samples per rank in a batch (%(default)s)")
     return parser.parse_args()
 
 
@@ -35,7 +39,7 @@ def makeOptimizer(mode, parameters):
 
 
 def trainStep(net, optimizer, x, target, dtype):
-    """Seconds from all ranks ready to all ranks done, and the loss."""
+    """Trains a step. Returns the seconds from when all ranks are ready to when all are done, and the loss."""
     dist.barrier()
     begin = time.perf_counter()
     with torch.autocast("cpu", torch.bfloat16, enabled=dtype == "bf16"):

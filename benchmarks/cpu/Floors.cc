@@ -1,13 +1,18 @@
-// floors: what a step of a module would take on this machine, were all of it as fast as the best part of its kind.
+// floors: estimates how long a step of a module would take on this machine if
+// every op were as fast as possible.
 //
 //   mpirun -n 2 floors MODULE.mlir [--enable-zero=stage=N,...] [--rounds=9]
 //
-// MODULE.mlir is at the global level, such as examples write with --write-mlir, of as many ranks as run. Each product
-// of the plan is timed as the plan calls it and as oneDNN does it alone, in turns, on operands that no cache holds; all
-// ranks measure at once, since they share the machine's memory. Kernels, copies and collectives are bytes to move at
-// the rate of a copy or of an update, whichever is faster here: what a collective reads and writes of this rank's and
-// the others' memory. Prints a line per product, and the sum of all, one after the other: the floor of a step of each
-// plan. What lies in a cache, or is moved while a product is computed, can be faster.
+// MODULE.mlir is a module at the global level, such as examples write with
+// --write-mlir, for as many ranks as run. Each product of the plan is timed as
+// the plan calls it and as a direct call of oneDNN, in turns, on operands that are
+// in no cache. All ranks measure at the same time, since they share the machine's
+// memory. The time of kernels, copies and collectives is their bytes at the rate
+// of a copy or of an update, whichever is faster on this machine. A collective's
+// bytes are those that this rank reads and writes, in its own memory and in that
+// of others. Prints a line per product and, for each plan, the sum of all times:
+// the floor of a step. A real step can be faster if operands are in a cache, or
+// if data is moved while a product is computed.
 #include "benchmarks/cpu/RawProduct.h"
 #include "compiler/Compile.h"
 #include "compiler/Pipelines.h"
@@ -36,7 +41,8 @@ struct FloorFlags {
   sbp::ZeroOptions zero = CompileOptions::withoutZero();
 };
 
-/// Memory that the operands of a product take turns in, so that each finds them in no cache.
+/// The operands of a product have several copies, of this many bytes in all, which
+/// are used in turn so that no cache holds them.
 constexpr int64_t kTurnedBytes = 128 << 20;
 constexpr int64_t kMostTurns = 16;
 
@@ -49,7 +55,7 @@ struct Times {
   double least() const { return *std::min_element(seconds.begin(), seconds.end()); }
 };
 
-/// Buffers of a product, several times.
+/// Several copies of the buffers of a product.
 class Operands {
 public:
   explicit Operands(runtime::Device &device) : device(device) {}
@@ -82,7 +88,8 @@ private:
   size_t turn = 0;
 };
 
-/// Seconds. Of oneDNN alone, the better way; 0: it has none.
+/// Times in seconds. `raw` is a direct call of oneDNN, the faster one if there are
+/// two, and 0 if there is none.
 struct Measured {
   double planMedian = 0, planLeast = 0, rawMedian = 0, rawLeast = 0;
 
@@ -98,7 +105,7 @@ absl::StatusOr<double> secondsOf(const Way &way, absl::Span<const runtime::Buffe
   return absl::ToDoubleSeconds(absl::Now() - begin);
 }
 
-/// Each of the ways in turns.
+/// Times each way, in turns.
 absl::StatusOr<std::vector<Times>> timeInTurns(const std::vector<Way> &ways, int64_t rounds, Operands &operands) {
   constexpr int64_t kWarmup = 2;
   std::vector<Times> times(ways.size());
@@ -111,7 +118,7 @@ absl::StatusOr<std::vector<Times>> timeInTurns(const std::vector<Way> &ways, int
   return times;
 }
 
-/// All ranks call it at the same point.
+/// Measures one product. All ranks call it at the same point.
 absl::StatusOr<Measured> measure(exec::MatmulAttr call, int64_t rounds, Launch &launch) {
   absl::StatusOr<std::unique_ptr<runtime::Launchable>> planned = launch.device().libraryCall(call);
   absl::StatusOr<std::unique_ptr<runtime::Stream>> stream = launch.device().createStream("products");
@@ -135,14 +142,17 @@ absl::StatusOr<Measured> measure(exec::MatmulAttr call, int64_t rounds, Launch &
   return result;
 }
 
-/// Of a plan, in the order in which things first appear.
+/// What a step of a plan computes and moves.
 struct Contents {
-  llvm::MapVector<exec::MatmulAttr, int64_t> products; ///< how often each
-  double otherFlops = 0;                               ///< of other library calls
+  llvm::MapVector<exec::MatmulAttr, int64_t> products; ///< how often each runs, in the order of their first runs
+  double otherFlops = 0;                               ///< of library calls that are not products
   int64_t kernelBytes = 0, collectiveBytes = 0;
 };
 
-/// A collective reads what it sends, once, or adds up, and writes what it leaves. Of blocks of one size.
+/// The bytes that a collective reads and writes on this rank: an all-gather copies
+/// the blocks of the other ranks, a reduce-scatter reads a block of every rank and
+/// writes their sum, an all-reduce does both, and others read and write all bytes
+/// once. All blocks count as equally large.
 int64_t bytesMoved(exec::CollectiveOp op) {
   auto group = mlir::SymbolTable::lookupNearestSymbolFrom<exec::GroupOp>(op, op.getGroupAttr());
   const auto ranks = static_cast<int64_t>(group.getRanks().size());
@@ -162,7 +172,7 @@ bool isEmpty(exec::MatmulAttr call) {
 
 Contents contentsOf(exec::PlanOp plan) {
   Contents result;
-  runtime::Profiler profiler(0); // knows what an op's bytes are
+  runtime::Profiler profiler(0); // it computes the bytes and flops of each op
   int64_t index = 0;
   for (mlir::Operation &op : plan.getBody().front()) {
     profiler.bound(&op, index++);
@@ -196,9 +206,10 @@ void printProduct(exec::MatmulAttr product, int64_t runs, const Measured &measur
 
 absl::Status report(exec::PlanOp plan, const FloorFlags &flags, const runtime::Peaks &peaks, Launch &launch) {
   const Contents contents = contentsOf(plan);
-  // Ranks measure product by product, each its own.
+  // Ranks measure their own products, one at a time, and meet after each: they
+  // need equally many.
   SPLITCAST_RETURN_IF_ERROR(launch.agreeAlike(absl::StrCat(contents.products.size(), " products of different sizes"),
-                                              "plans, whose batch the ranks must divide here"));
+                                              "plans (the number of ranks must divide the batch)"));
   const bool prints = launch.rank() == 0;
   if (prints)
     printf("plan '%s':\n  runs  plan: median     least  oneDNN: median     least  plan/oneDNN   ms\n",
@@ -228,7 +239,7 @@ absl::Status report(exec::PlanOp plan, const FloorFlags &flags, const runtime::P
   return absl::OkStatus();
 }
 
-/// The plan of this rank.
+/// Compiles the plan of this rank.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> planOf(const FloorFlags &flags, mlir::MLIRContext &context,
                                                          Launch &launch) {
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -237,7 +248,7 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> planOf(const FloorFlags &flags
     module = mlir::parseSourceFile<mlir::ModuleOp>(flags.path, &context);
     if (!module)
       return absl::InvalidArgumentError(
-          absl::StrCat("'", flags.path, "' is no module: ", absl::StrJoin(collector.locatedMessages(), "\n")));
+          absl::StrCat("'", flags.path, "' is not a module: ", absl::StrJoin(collector.locatedMessages(), "\n")));
   }
   CompileOptions compile = sessionOptionsOf(launch).compile;
   compile.zero = flags.zero;
@@ -254,11 +265,11 @@ absl::Status run(const FloorFlags &flags, Launch &launch) {
   const auto ranks = (**plans)->getAttrOfType<mlir::IntegerAttr>("ccl.ranks");
   if (ranks && ranks.getInt() != launch.size())
     return absl::InvalidArgumentError(
-        absl::StrCat("'", flags.path, "' is of ", ranks.getInt(), " ranks, but ", launch.size(), " are running"));
+        absl::StrCat("'", flags.path, "' is for ", ranks.getInt(), " ranks, but ", launch.size(), " are running"));
   SPLITCAST_RETURN_IF_ERROR(launch.communicator().barrier({"floors"}));
   const runtime::Peaks peaks = runtime::measurePeaks(launch.threads());
   if (launch.rank() == 0)
-    printf("a rank of %ld, with %d threads: at most %.1f GB/s, read and written, and %.1f Gflop/s of f32\n",
+    printf("rank 0 of %ld, with %d threads: at most %.1f GB/s (read and written) and %.1f Gflop/s in f32\n",
            static_cast<long>(launch.size()), launch.threads(), peaks.movedBytesPerSecond / 1e9,
            peaks.flopsPerSecond / 1e9);
   for (auto plan : (**plans).getOps<exec::PlanOp>())
@@ -271,10 +282,10 @@ absl::Status run(const FloorFlags &flags, Launch &launch) {
 int main(int argc, char **argv) {
   FloorFlags floors;
   LaunchOptions options;
-  Flags flags("floors", "MODULE.mlir [flags]\nTimes what a step of a module cannot do without.");
+  Flags flags("floors", "MODULE.mlir [flags]\nEstimates how long a step of a module takes at least on this machine.");
   flags.addPositional("MODULE.mlir", &floors.path);
   flags.addZero(&floors.zero);
-  flags.addInteger("rounds", &floors.rounds, 1, 1'000'000, "that count");
+  flags.addInteger("rounds", &floors.rounds, 1, 1'000'000, "the number of counted runs of each product");
   options.addTo(flags);
   return launchMain(flags, argc, argv, options, [&](Launch &launch) { return run(floors, launch); });
 }

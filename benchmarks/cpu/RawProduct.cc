@@ -4,13 +4,14 @@
 
 #include <dnnl.h>
 
-// libgomp's, which oneDNN uses; clang brings no <omp.h>.
+// Of libgomp, which oneDNN uses. It is declared here because clang has no
+// <omp.h>.
 extern "C" void omp_set_num_threads(int threads);
 
 namespace splitcast {
 namespace {
 
-/// Of oneDNN; what is made lives as long as the process.
+/// Objects of oneDNN. They are never destroyed.
 struct Primitive {
   dnnl_primitive_t primitive = nullptr;
   dnnl_stream_t stream = nullptr;
@@ -34,7 +35,7 @@ dnnl_memory_desc_t describe(int64_t products, int64_t rows, int64_t columns, boo
 absl::StatusOr<RawProduct> rawPrimitive(exec::MatmulAttr call, int threads) {
   if (!call.getType().isF32() && !call.getType().isBF16())
     return absl::UnimplementedError("not of this type");
-  omp_set_num_threads(threads); // the algorithm is chosen for as many
+  omp_set_num_threads(threads); // oneDNN chooses the algorithm for this number of threads
   const dnnl_data_type_t type = call.getType().isBF16() ? dnnl_bf16 : dnnl_f32;
   const int64_t products = call.getProducts(), m = call.getM(), n = call.getN(), k = call.getK();
   const dnnl_memory_desc_t a = describe(products, m, k, call.getTransposeA(), type),
@@ -51,7 +52,7 @@ absl::StatusOr<RawProduct> rawPrimitive(exec::MatmulAttr call, int threads) {
   const char *name = nullptr;
   dnnl_primitive_desc_query(description, dnnl_query_impl_info_str, 0, static_cast<void *>(&name));
   if (!name || absl::StartsWith(name, "ref"))
-    return absl::UnimplementedError("oneDNN has plain loops for it");
+    return absl::UnimplementedError("oneDNN has only its reference implementation for it");
   Primitive made;
   if (dnnl_primitive_create(&made.primitive, description) || dnnl_stream_create(&made.stream, engine, 0) ||
       dnnl_memory_create(&made.a, &a, engine, DNNL_MEMORY_NONE) ||

@@ -1,4 +1,4 @@
-//===- RawProduct.h - A matrix product as oneDNN does it, with nothing around ----------===//
+//===- RawProduct.h - Matrix products by direct calls of oneDNN -------------------------===//
 #ifndef SPLITCAST_BENCHMARKS_CPU_RAWPRODUCT_H
 #define SPLITCAST_BENCHMARKS_CPU_RAWPRODUCT_H
 
@@ -10,11 +10,13 @@
 
 namespace splitcast {
 
-/// C = op(A) op(B), on whole matrices, product by product.
+/// Computes C = op(A) op(B) for each product of a call, one after the other.
 using RawProduct = std::function<absl::Status(const void *a, const void *b, void *c)>;
 
-/// On `threads` threads of oneDNN's own: by its matmul primitive, or by sgemm.
-///   Errors  Unimplemented: oneDNN has no such product here (or sgemm is not of this type).
+/// Return a function that computes the call's products on `threads` OpenMP threads of oneDNN: with its matmul
+/// primitive, or with sgemm. What they create for it is never freed.
+///   Errors  Unimplemented: oneDNN has no optimized code for the product, or none for its type. Internal: oneDNN
+///   failed.
 absl::StatusOr<RawProduct> rawPrimitive(exec::MatmulAttr call, int threads);
 absl::StatusOr<RawProduct> rawSgemm(exec::MatmulAttr call, int threads);
 

@@ -1,10 +1,15 @@
-// How close does a compiled step come to what the device does at best? Two things at a time, in turns:
+// Measures how close compiled steps come to the best that the device can do. Each
+// figure times a compiled step and direct use of the device, in turns:
 //
-//   executor  a plan of launches of a kernel that does next to nothing, against the bare launches
-//   adamw     one step of AdamW on one variable, against a copy that moves as many bytes
-//   products  a chain of matrix products, as a plan against the bare library calls
+//   executor  a plan that launches a nearly empty kernel many times, and the same
+//             launches without a plan
+//   adamw     one step of AdamW on one variable, and a copy that moves as many
+//             bytes
+//   products  a chain of matrix products as a plan, and the same library calls
+//             without a plan
 //
-// Each prints a line of JSON: seconds of both, median and minimum, and their ratios (1: as good as the bare thing).
+// For each it prints a line of JSON: the seconds of both, median and minimum, and
+// the ratios of direct to compiled (1 if the compiled step is as fast).
 #include "compiler/Pipelines.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/launch/Launch.h"
@@ -45,7 +50,8 @@ Json summaryOf(const std::vector<double> &seconds) {
   return {{"median_s", median(seconds)}, {"min_s", *std::min_element(seconds.begin(), seconds.end())}};
 }
 
-/// Both in turns, after three turns that do not count: kernels are loaded in the first, and captured in the second.
+/// Times both in turns. The first three rounds do not count: kernels are loaded in
+/// the first, and captured in the second.
 absl::StatusOr<Json> compare(const std::string &what, int64_t rounds, const Work &compiled, const Work &bare) {
   constexpr int64_t kWarmup = 3;
   std::vector<double> seconds[2];
@@ -70,7 +76,7 @@ absl::StatusOr<std::unique_ptr<Session>> compile(Graph &graph, Launch &launch) {
   return Session::create(module, sessionOptionsOf(launch), launch.device(), launch.communicator());
 }
 
-/// Memory of the device, zeroed.
+/// A buffer on the device, filled with zeros.
 class DeviceBuffer {
 public:
   static absl::StatusOr<DeviceBuffer> create(runtime::Device &device, int64_t bytes, runtime::Stream &stream) {
@@ -93,7 +99,8 @@ private:
   std::shared_ptr<runtime::Buffer> memory;
 };
 
-/// Reads the variable, its gradient and two moments; writes all but the gradient.
+/// The number of arrays that AdamW reads or writes: it reads the variable, its
+/// gradient and two moments, and writes all but the gradient.
 constexpr int64_t kAdamArrays = 7;
 
 absl::StatusOr<Json> adamw(const FigureFlags &flags, Launch &launch) {
@@ -108,7 +115,7 @@ absl::StatusOr<Json> adamw(const FigureFlags &flags, Launch &launch) {
   absl::StatusOr<std::unique_ptr<runtime::Stream>> stream = launch.device().createStream("copies");
   for (const absl::Status &status : {session.status(), stream.status()})
     SPLITCAST_RETURN_IF_ERROR(status);
-  const int64_t bytes = kAdamArrays * flags.elements * static_cast<int64_t>(sizeof(float)); // all that is moved
+  const int64_t bytes = kAdamArrays * flags.elements * static_cast<int64_t>(sizeof(float)); // read and written
   absl::StatusOr<DeviceBuffer> from = DeviceBuffer::create(launch.device(), bytes / 2, **stream),
                                to = DeviceBuffer::create(launch.device(), bytes / 2, **stream);
   for (const absl::Status &status : {from.status(), to.status()})
@@ -146,7 +153,7 @@ constexpr char kStore[] = R"(%c0 = arith.constant 0 : index
 memref.store %one, %to[%c0] : memref<1xf32>
 )";
 
-/// The kernel's text, for a device of this kind.
+/// Returns the body of the kernel for a device of this kind.
 std::string bodyFor(const std::string &deviceKind) {
   if (deviceKind == "cpu")
     return kStore;
@@ -222,7 +229,7 @@ absl::StatusOr<Json> products(const FigureFlags &flags, Launch &launch) {
         absl::Status status;
         for (int64_t i = 0; i < flags.products && status.ok(); ++i) {
           status = call->launch(buffers, **stream);
-          std::swap(buffers[0], buffers[2]); // a product of the last one
+          std::swap(buffers[0], buffers[2]); // the next call multiplies this result
         }
         status.Update((*stream)->synchronize());
         return status;
@@ -236,7 +243,7 @@ absl::StatusOr<Json> products(const FigureFlags &flags, Launch &launch) {
 
 absl::Status run(const FigureFlags &flags, Launch &launch) {
   if (launch.size() != 1)
-    return absl::InvalidArgumentError(absl::StrCat("this runs on 1 rank, not on ", launch.size()));
+    return absl::InvalidArgumentError(absl::StrCat("this program runs on 1 rank, not on ", launch.size()));
   for (const auto &figure : {executor, adamw, products}) {
     SPLITCAST_ASSIGN_OR_RETURN(Json result, figure(flags, launch));
     printf("%s\n", result.dump().c_str());
@@ -250,12 +257,14 @@ absl::Status run(const FigureFlags &flags, Launch &launch) {
 int main(int argc, char **argv) {
   FigureFlags figures;
   LaunchOptions options;
-  Flags flags("device_figures", "[flags]\nTimes compiled steps against the bare device, and prints JSON.");
-  flags.addInteger("elements", &figures.elements, 1, int64_t{1} << 33, "of the variable that AdamW updates");
-  flags.addInteger("size", &figures.size, 1, 1 << 16, "rows and columns of the matrices");
-  flags.addInteger("products", &figures.products, 1, 100'000, "in a chain");
-  flags.addInteger("launches", &figures.launches, 1, 1'000'000, "of the kernel that does next to nothing");
-  flags.addInteger("rounds", &figures.rounds, 1, 1'000'000, "that count");
+  Flags flags("device_figures",
+              "[flags]\nCompares the times of compiled steps with direct use of the device, and prints JSON.");
+  flags.addInteger("elements", &figures.elements, 1, int64_t{1} << 33,
+                   "the number of elements of the variable that AdamW updates");
+  flags.addInteger("size", &figures.size, 1, 1 << 16, "the number of rows and of columns of the matrices");
+  flags.addInteger("products", &figures.products, 1, 100'000, "the number of matrix products in the chain");
+  flags.addInteger("launches", &figures.launches, 1, 1'000'000, "the number of launches of the nearly empty kernel");
+  flags.addInteger("rounds", &figures.rounds, 1, 1'000'000, "the number of counted rounds");
   options.addTo(flags);
   return launchMain(flags, argc, argv, options, [&](Launch &launch) { return run(figures, launch); });
 }
