@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Compares the size of the examples' arenas with the largest number of bytes that are live at once. For the same order of ops,
-no arena can be smaller.
+"""Compares the size of the examples' arenas with the largest number of bytes that are live at once. For the same order
+of ops, no arena can be smaller.
 
     python3 benchmarks/arena.py [--only=MODEL] [--ranks=2]
 
-Run it from the root of the project, after `bazel build //examples/... //compiler/tools/...`. The examples have the sizes of
-memory.py; nothing is trained. Prints a row for each function whose arena is larger than its live bytes, in MB of rank 0, and
-then how many of all arenas these are.
+Run it from the root of the project, after `bazel build //examples/... //compiler/tools/...`. The examples have the
+sizes of memory.py; nothing is trained. Prints a row for each function whose arena is larger than its live bytes, in MB
+of rank 0, and then how many of all arenas these are.
 """
 import argparse
 import re

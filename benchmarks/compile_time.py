@@ -32,8 +32,9 @@ def parseArguments():
 
 
 class Body:
-    """The lines of a function, in which values are numbered, and the module's variables. Variables are whole on all ranks,
-    except along the axes "tp" and "pp": along "pp" they are at coordinate `stage`, or on all ranks if it is None."""
+    """The lines of a function, in which values are numbered, and the module's variables. Variables are whole on all
+    ranks, except along the axes "tp" and "pp": along "pp" they are at coordinate `stage`, or on all ranks if it is
+    None."""
 
     def __init__(self, axes):
         self.axes, self.lines, self.variables, self.stage = axes, [], [], None
@@ -212,8 +213,8 @@ def userSeconds(command):
 
 
 def measure(line, arguments, path):
-    """Runs the binaries in turns, and returns the least seconds of each. One that exceeds LIMIT in the first round is not run
-    again."""
+    """Runs the binaries in turns, and returns the least seconds of each. One that exceeds LIMIT in the first round is
+    not run again."""
     binaries = [arguments.opt] + ([arguments.baseline] if arguments.baseline else [])
     least = {binary: float("inf") for binary in binaries}
     for number in range(arguments.rounds):

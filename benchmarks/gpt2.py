@@ -32,11 +32,11 @@ from launch import fail, mpirun, runMeasured, torchrun
 def parseArguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--python", required=True, help="a Python that has PyTorch")
-    parser.add_argument("--peer", required=True, help="the peer's script; the docstring of gpt2.py says what it must do")
+    parser.add_argument("--peer", required=True, help="the peer's script; see the docstring of gpt2.py")
     parser.add_argument("--ranks", type=int, default=2, help="the number of ranks of each side (%(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="how many times each side is run (%(default)s)")
     parser.add_argument("--steps", type=int, default=5, help="the number of counted steps per round (%(default)s)")
-    parser.add_argument("--warmup", type=int, default=2, help="the number of steps before the counted ones (%(default)s)")
+    parser.add_argument("--warmup", type=int, default=2, help="the number of uncounted first steps (%(default)s)")
     parser.add_argument("--stage", type=int, default=2, help="our stage of ZeRO, 0 to 3 (%(default)s)")
     parser.add_argument("--compute-type", choices=["own", "bf16"], default="own",
                         help="own: compute in f32, the type of the variables (%(default)s)")
@@ -49,7 +49,7 @@ def parseArguments():
     parser.add_argument("--width", type=int, default=768, help="the width of the embedding (%(default)s)")
     parser.add_argument("--vocabulary", type=int, default=50257, help="the vocabulary size (%(default)s)")
     parser.add_argument("--context", type=int, default=256, help="the context length in tokens (%(default)s)")
-    parser.add_argument("--batch", type=int, default=4, help="the number of sequences per rank in a batch (%(default)s)")
+    parser.add_argument("--batch", type=int, default=4, help="the batch size of a rank, in sequences (%(default)s)")
     parser.add_argument("--text", default="/usr/share/common-licenses/GPL-3",
                         help="the file on whose bytes our side trains (%(default)s)")
     parser.add_argument("--gpt", default="bazel-bin/examples/gpt/gpt", help="our program (%(default)s)")

@@ -3,9 +3,9 @@
 
     PYTHONPATH=bazel-bin/compiler/python python3 benchmarks/imported_gpt2.py --python=PYTHON [--rounds=3] [--steps=5]
 
-PYTHON is a Python that has PyTorch and transformers. Run it from the root of the project, after
-`bazel build //compiler/python //examples/gpt`. Each side is one process on all processors, and they run in turns. Both
-train on batches of 4 sequences of 256 tokens, in f32, with AdamW and without dropout. The first step of a process is not
+PYTHON is a Python that has PyTorch and transformers. Run it from the root of the project, after `bazel build
+//compiler/python //examples/gpt`. Each side is one process on all processors, and they run in turns. Both train on
+batches of 4 sequences of 256 tokens, in f32, with AdamW and without dropout. The first step of a process is not
 counted.
 """
 import argparse

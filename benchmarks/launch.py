@@ -11,8 +11,8 @@ def fail(message):
 
 
 def run(command, suffices=lambda text: False, withErrors=False):
-    """Runs a command, and returns its stdout, followed by stderr if `withErrors`. If the command fails, this program ends,
-    unless `suffices(stdout)` holds."""
+    """Runs a command, and returns its stdout, followed by stderr if `withErrors`. If the command fails, this program
+    ends, unless `suffices(stdout)` holds."""
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if withErrors:
         result.stdout += result.stderr
@@ -24,8 +24,8 @@ def run(command, suffices=lambda text: False, withErrors=False):
 
 
 def runMeasured(launcher, command, how=(), **options):
-    """Runs a command under a launcher, measured by peak.py with the flags `how`. Returns (stdout, the peak resident memory of
-    each rank in MB)."""
+    """Runs a command under a launcher, measured by peak.py with the flags `how`. Returns (stdout, the peak resident
+    memory of each rank in MB)."""
     with tempfile.TemporaryDirectory() as directory:
         text = run(launcher + [sys.executable, beside("peak.py"), *how, directory] + command, **options)
         peaks = []

@@ -3,21 +3,21 @@
 
     python3 benchmarks/memory.py [--only=MODEL] [--stages=0,1,2,3] [--ranks=2,3] [--transports=messages,memory]
 
-Run it from the root of the project, after `bazel build //examples/... //compiler/tools/...`. On 2 ranks ZeRO splits each
-tensor by itself, on other numbers of ranks each bucket; the batches are not multiples of 3.
+Run it from the root of the project, after `bazel build //examples/... //compiler/tools/...`. On 2 ranks ZeRO splits
+each tensor by itself, on other numbers of ranks each bucket; the batches are not multiples of 3.
 
-Each model is run in a large and in a small version, as a user would run it. The rise of the high-water mark of each rank's
-process from the small to the large one, without pages of files, is compared with the rise of the rank's predicted peak. So
-memory that every process has (libraries, the compiler's modules) does not count. The prediction is that of splitcast-opt for
-the module that the program wrote, and for rank 0 it must equal that of --report. The memory that library calls hold on this
-processor is added to it: the plan does not know it, but rank 0 reports it.
+Each model is run in a large and in a small version, as a user would run it. The rise of the high-water mark of each
+rank's process from the small to the large one, without pages of files, is compared with the rise of the rank's
+predicted peak. So memory that every process has (libraries, the compiler's modules) does not count. The prediction is
+that of splitcast-opt for the module that the program wrote, and for rank 0 it must equal that of --report. The memory
+that library calls hold on this processor is added to it: the plan does not know it, but rank 0 reports it.
 
-The system counts memory of other ranks that a rank has mapped as the rank's own. So ranks report it: for memory that they
-read, some megabytes, the most that was mapped at a time; for memory that they share, the blocks of other ranks, which are
-mapped all the time. With --transport=messages ranks map no memory of others.
+The system counts memory of other ranks that a rank has mapped as the rank's own. So ranks report it: for memory that
+they read, some megabytes, the most that was mapped at a time; for memory that they share, the blocks of other ranks,
+which are mapped all the time. With --transport=messages ranks map no memory of others.
 
-Prints a table. The exit status is 1 if the difference of what was counted and what was predicted is certainly below LEAST_MB
-or above MOST_MB for any rank.
+Prints a table. The exit status is 1 if the difference of what was counted and what was predicted is certainly below
+LEAST_MB or above MOST_MB for any rank.
 """
 import argparse
 import itertools
@@ -32,8 +32,8 @@ from launch import fail, mpirun, run, runMeasured
 LEAST_MB = -1.5
 # For memory of the C library and for the plan's own text. It is less than a twentieth of each of these peaks.
 MOST_MB = 2
-# oneDNN's sgemm copies operands in parts, of at most 15.9 MB per thread, and does not report this memory. It shows in models
-# with large products at the peak: with AVX2 the classifier has 7 MB more than predicted, with AVX-512 nothing.
+# oneDNN's sgemm copies operands in parts, of at most 15.9 MB per thread, and does not report this memory. It shows in
+# models with large products at the peak: with AVX2 the classifier has 7 MB more than predicted, with AVX-512 nothing.
 MOST_MB_OF_PRODUCTS = 16
 LARGE_PRODUCTS = ("classifier", "gpt")
 # Makes the C library return memory that oneDNN frees to the system; otherwise it keeps some of it for later products.
@@ -41,7 +41,8 @@ GIVE_BACK = ["-x", "MALLOC_MMAP_THRESHOLD_=1048576"]
 
 SMALL_TEXT = "--text=/usr/share/common-licenses/GPL-3"
 # The flags of the large and of the small version of each program; both have equally many ops. The small ones, too, have
-# products of more than 128 rows: for the first of these oneDNN generates the code of its sgemm, which is 3.4 MB with AVX-512.
+# products of more than 128 rows: for the first of these oneDNN generates the code of its sgemm, which is 3.4 MB with
+# AVX-512.
 EXAMPLES = {
     "recipe": (["--layers=10", "--width=2000"], ["--layers=10", "--width=144"]),
     "classifier": (["--hidden=100000"], ["--hidden=144"]),
@@ -50,8 +51,8 @@ EXAMPLES = {
     "gpt": ([SMALL_TEXT, "--batch=7", "--layers=4", "--width=768", "--heads=12", "--context=128", "--sample=3"],
             [SMALL_TEXT, "--batch=7", "--layers=4", "--width=144", "--heads=12", "--context=16", "--sample=3"]),
 }
-# The inputs of each module, by name: rows, columns of the large version, columns of the small one. In "inputs_unused", 3 ranks
-# have 334, 333 and 333 rows, and nothing reads the input "unused".
+# The inputs of each module, by name: rows, columns of the large version, columns of the small one. In "inputs_unused",
+# 3 ranks have 334, 333 and 333 rows, and nothing reads the input "unused".
 INPUTS = {
     "inputs": {"x": (4096, 4096, 16), "y": (4096, 12288, 16)},
     "inputs_unused": {"x": (1000, 50000, 16), "unused": (1000, 16800, 16)},
@@ -61,7 +62,7 @@ INPUTS = {
 def parseArguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", default="bazel-bin", help="the directory of the built programs (%(default)s)")
-    parser.add_argument("--only", choices=[*EXAMPLES, *INPUTS], help="run only this model; without this flag all are run")
+    parser.add_argument("--only", choices=[*EXAMPLES, *INPUTS], help="run only this model; by default all are run")
     parser.add_argument("--stages", default="0,1,2,3", help="the stages of ZeRO to run (%(default)s)")
     parser.add_argument("--ranks", default="2,3", help="the numbers of ranks to run on (%(default)s)")
     parser.add_argument("--transports", default="messages,memory",
@@ -93,8 +94,8 @@ class Setting:
         return float(peaks.pop())
 
     def measure(self, command, module, steps):
-        """Runs a program. Returns (predicted, counted, mapped of other ranks) in MB for each rank. A first run compiles the
-        kernels, so that the memory of their compilation does not count."""
+        """Runs a program. Returns (predicted, counted, mapped of other ranks) in MB for each rank. A first run compiles
+        the kernels, so that the memory of their compilation does not count."""
         launcher = mpirun(self.ranks) + ["--mca", "mpi_yield_when_idle", "1"] + GIVE_BACK
         run(launcher + command + self.flags(0))
         text, measured = runMeasured(launcher, command + self.flags(steps), how=["--without-files"])
@@ -116,8 +117,9 @@ class Setting:
 
 
 def risesOf(large, small):
-    """Returns for each rank by how many MB its memory rises more than predicted, as (at least, at most). It is a range because
-    the system also counts memory of other ranks, which may not all have been mapped at the peak of the rank's own memory."""
+    """Returns for each rank by how many MB its memory rises more than predicted, as (at least, at most). It is a range
+    because the system also counts memory of other ranks, which may not all have been mapped at the peak of the rank's
+    own memory."""
     rises = []
     for (predicted, counted, viewed), (smallPredicted, smallCounted, smallViewed) in zip(large, small):
         more = counted - smallCounted - (predicted - smallPredicted)
@@ -126,8 +128,8 @@ def risesOf(large, small):
 
 
 def measureExample(setting, name):
-    """Measures an example. Returns the large version's measurements and, for each rank, the difference of its counted and
-    predicted rise (risesOf)."""
+    """Measures an example. Returns the large version's measurements and, for each rank, the difference of its counted
+    and predicted rise (risesOf)."""
     module = f"{setting.directory}/{name}.mlir"
     command = [f"{setting.bin}/examples/{name}/{name}", f"--write-mlir={module}"]
     large, small = (setting.measure(command + flags, module, 2) for flags in EXAMPLES[name])
@@ -196,8 +198,8 @@ def main():
                ", ".join(f"{least:+.1f}" if least == atMost else f"{least:+.1f} to {atMost:+.1f}" for least, atMost in rises)]
         print(f"| {name} | {ranks} | {stage} | {transport} | {' | '.join(row)} |", flush=True)
         wrong += [f"{name} on {ranks} ranks at stage {stage} over {transport}: rank {rank} has {least:+.1f} to {atMost:+.1f} "
-                  f"MB more than predicted, and {LEAST_MB} to {most:+} are allowed; look for memory that is held and not "
-                  "predicted, or predicted and not held"
+                  f"MB more than predicted, and {LEAST_MB} to {most:+} are allowed; look for memory that is held and "
+                  "not predicted, or predicted and not held"
                   for rank, (least, atMost) in enumerate(rises) if not (LEAST_MB <= atMost and least <= most)]
     for text in wrong:
         print(f"memory: error: {text}", file=sys.stderr)

@@ -2,10 +2,10 @@
 
     python3 benchmarks/mixed_precision.py --python=PYTHON [--ranks=3] [--stage=2] [--steps=200] [--window=20] [-- FLAGS]
 
-PYTHON is a Python that has PyTorch and NumPy; FLAGS are further flags of the example. Losses are averaged over windows of
-steps. The exit status is 1 if the largest difference between our means and PyTorch's in bf16 is more than twice the
-largest difference between PyTorch's means in f32 and in bf16. Run it from the root of the project, after
-`bazel build //examples/gpt`.
+PYTHON is a Python that has PyTorch and NumPy; FLAGS are further flags of the example. Losses are averaged over windows
+of steps. The exit status is 1 if the largest difference between our means and PyTorch's in bf16 is more than twice the
+largest difference between PyTorch's means in f32 and in bf16. Run it from the root of the project, after `bazel build
+//examples/gpt`.
 """
 import argparse
 import sys

@@ -3,9 +3,9 @@
     python3 benchmarks/models.py --python=PYTHON [--only=EXAMPLE] [--ranks=2] [--steps=20] [--tolerance=1e-4] [-- FLAGS]
 
 PYTHON is a Python that has PyTorch and NumPy; FLAGS are further flags of the examples. Run it from the root of the
-project, after `bazel build //examples/...`. The exit status is 1 if a loss differs by more than the tolerance (relative).
-Also prints how far the losses of both sides are from those of PyTorch in f64: PyTorch's distance shows how much is
-rounding.
+project, after `bazel build //examples/...`. The exit status is 1 if a loss differs by more than the tolerance
+(relative). Also prints how far the losses of both sides are from those of PyTorch in f64: PyTorch's distance shows how
+much is rounding.
 """
 import argparse
 import os
@@ -15,8 +15,8 @@ import tempfile
 from launch import beside, fail, mpirun, run
 
 TEXT = "--text=/usr/share/common-licenses/GPL-3"
-# With a learning rate of 2e-3, gpt amplifies rounding errors within 20 steps: on some batches PyTorch's losses in f32 and
-# f64 then differ by 1e-2. With a quarter of that rate they differ by less than 1e-6.
+# With a learning rate of 2e-3, gpt amplifies rounding errors within 20 steps: on some batches PyTorch's losses in f32
+# and f64 then differ by 1e-2. With a quarter of that rate they differ by less than 1e-6.
 EXAMPLES = {"classifier": [], "text_model": [TEXT], "gpt": [TEXT, "--dropout=0", "--sample=0", "--lr=5e-4"]}
 
 
@@ -35,7 +35,8 @@ def parseArguments():
 
 
 def flagsOf(arguments, name):
-    """Returns the flags of an example: those of EXAMPLES, unless the command line overrides them, and the given ones."""
+    """Returns the flags of an example: those of EXAMPLES, unless the command line overrides them, and the given
+    ones."""
     given = [flag.split("=")[0] for flag in arguments.flags]
     return [flag for flag in EXAMPLES[name] if flag.split("=")[0] not in given] + arguments.flags
 

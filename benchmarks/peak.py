@@ -2,9 +2,9 @@
 
     mpirun -np 2 python3 peak.py [--without-files] DIRECTORY COMMAND...
 
-With --without-files, the largest resident size of mapped files, sampled 100 times a second, is subtracted. The page cache
-decides how much of a library becomes resident when a page of it is touched; this varies by 3 MB and more from day to day.
-The exit status is that of the command. RANK is the rank that mpirun or torchrun sets; 0 without them.
+With --without-files, the largest resident size of mapped files, sampled 100 times a second, is subtracted. The page
+cache decides how much of a library becomes resident when a page of it is touched; this varies by 3 MB and more from day
+to day. The exit status is that of the command. RANK is the rank that mpirun or torchrun sets; 0 without them.
 """
 import os
 import re

@@ -5,8 +5,8 @@ from torch.nn import functional
 
 
 def rotated(x):
-    """Applies GPT-NeoX's rotary positions to x [samples, heads, positions, width per head]: rotates the first quarter of
-    each head, in pairs of element i of its first half and element i of its second half."""
+    """Applies GPT-NeoX's rotary positions to x [samples, heads, positions, width per head]: rotates the first quarter
+    of each head, in pairs of element i of its first half and element i of its second half."""
     positions, width = x.shape[2:]
     pairs = width // 8
     speeds = 10000.0 ** (-torch.arange(pairs, dtype=x.dtype) / pairs)

@@ -23,8 +23,8 @@ OPTIMIZER_STATE = re.compile(r"^optimizer\.|\.exp_avg(_sq)?$")
 
 
 def readVariables(path, elements):
-    """Reads the f32 tensors of a safetensors file, except for optimizer state. Returns parameters by name. The format is
-    the length of the header in 8 bytes, the header in JSON, and the data."""
+    """Reads the f32 tensors of a safetensors file, except for optimizer state. Returns parameters by name. The format
+    is the length of the header in 8 bytes, the header in JSON, and the data."""
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(length))
@@ -81,8 +81,8 @@ MODELS = {
 
 
 def parseArguments():
-    """Parses the command line. The defaults are those of the examples, except for --lr, which is that of text_model: for
-    gpt, models.py always passes it."""
+    """Parses the command line. The defaults are those of the examples, except for --lr, which is that of text_model:
+    for gpt, models.py always passes it."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("model", choices=MODELS)
     parser.add_argument("directory", help="the directory of the variables and the batches")

@@ -24,7 +24,7 @@ def parseArguments():
     parser.add_argument("--dtype", choices=["f32", "bf16"], default="f32",
                         help="the element type to compute in; bf16 uses autocast (%(default)s)")
     parser.add_argument("--steps", type=int, default=12, help="the number of counted steps (%(default)s)")
-    parser.add_argument("--warmup", type=int, default=3, help="the number of steps before the counted ones (%(default)s)")
+    parser.add_argument("--warmup", type=int, default=3, help="the number of uncounted first steps (%(default)s)")
     parser.add_argument("--layers", type=int, default=20, help="the number of linear layers (%(default)s)")
     parser.add_argument("--width", type=int, default=2000,
                         help="the number of inputs and of outputs of each layer (%(default)s)")
