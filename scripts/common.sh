@@ -1,4 +1,4 @@
-# Sourced by the other scripts: stands in the project's root, with a HOME, and knows how much work fits the machine.
+# Sourced by the other scripts. It changes to the project's root, makes sure that HOME is set, and defines functions.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -9,7 +9,8 @@ if [ -z "${HOME:-}" ]; then
   export HOME
 fi
 
-# One compilation per core, but no more than memory holds: the largest translation units of MLIR need 1.5 GiB.
+# Prints how many compilations to run at the same time: one per core, but at most one per 2 GiB of available memory,
+# since the largest source files need 1.5 GiB.
 jobCount() {
   local cores memoryGib byMemory
   cores=$(nproc)
@@ -18,7 +19,7 @@ jobCount() {
   echo $((cores < byMemory ? cores : byMemory))
 }
 
-# Bazel, with BAZEL_STARTUP_OPTIONS (such as --output_base=DIRECTORY) from the environment.
+# Runs Bazel with the startup options in BAZEL_STARTUP_OPTIONS, such as --output_base=DIRECTORY.
 runBazel() {
   # shellcheck disable=SC2086
   command bazel ${BAZEL_STARTUP_OPTIONS:-} "$@" </dev/null

@@ -1,4 +1,4 @@
-"""Turns Bazel's list of compile actions (aquery, jsonproto) into compile_commands.json in the current directory.
+"""Converts Bazel's list of compile actions (aquery, jsonproto) to compile_commands.json in the current directory.
 
 Usage: compile_commands.py AQUERY_JSON OUTPUT_BASE EXECUTION_ROOT
 """
@@ -6,12 +6,12 @@ import json
 import os
 import sys
 
-# Options whose value is a path, as a separate argument or glued to the option.
+# Options whose value is a path. It is the next argument, or follows the option directly.
 PATH_OPTIONS = ("-I", "-iquote", "-isystem")
 
 
 def absolutePath(path, outputBase, executionRoot):
-    """Bazel compiles in its execution root; clangd looks from the project's root, where `external` does not exist."""
+    """Makes a path of Bazel's valid for clangd, which runs in the project's root and not in Bazel's execution root."""
     if path.startswith("external/"):
         return os.path.join(outputBase, path)
     if path.startswith("bazel-out/"):
@@ -42,7 +42,7 @@ def entries(actions, outputBase, executionRoot):
     for action in actions:
         arguments = action["arguments"]
         source = arguments[arguments.index("-c") + 1]
-        # A source of two targets has one command: clangd takes the first anyway.
+        # A source of two targets gets only the first command, since clangd uses no other.
         byFile.setdefault(
             source,
             {
@@ -60,7 +60,7 @@ def main():
         actions = json.load(file).get("actions", [])
     commands = entries(actions, outputBase, executionRoot)
     if not commands:
-        sys.exit("compile_commands: error: Bazel lists no compilation; is the target right?")
+        sys.exit("compile_commands: error: Bazel lists no compile action; check the names of the targets")
     partPath = "compile_commands.json.part"
     with open(partPath, "w", encoding="utf-8") as file:
         json.dump(commands, file, indent=1)

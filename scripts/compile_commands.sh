@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Writes compile_commands.json, from which clangd (and clang-tidy) learn how each source is compiled.
+# Writes compile_commands.json, which tells clangd and clang-tidy how each source is compiled.
 #
-#   bash scripts/compile_commands.sh [TARGET...]     all targets where none is named
+#   bash scripts/compile_commands.sh [TARGET...]     by default all targets
 #
-# Builds the generated headers too, without which most sources do not parse; compiles nothing else.
+# It also builds the generated headers, without which most sources do not parse, but compiles nothing else.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 if ! command -v python3 >/dev/null; then
@@ -14,7 +14,7 @@ fi
 query=$(mktemp)
 trap 'rm -f "$query"' EXIT
 
-# Only C++ targets: an error in another kind of target is no reason to know nothing.
+# Only C++ targets are queried, so that an error in a target of another kind does not matter.
 mapfile -t targets < <(runBazel query --noshow_progress --keep_going "kind('cc_(library|binary|test) rule', set($*))")
 if [ ${#targets[@]} -eq 0 ]; then
   echo "compile_commands: error: no C++ target matches $*" >&2

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Formats C++ sources with clang-format 19 and the project's .clang-format.
 #
-#   bash scripts/format.sh [--check] [FILE...]     all *.h and *.cc of the project where no file is named
+#   bash scripts/format.sh [--check] [FILE...]     by default all .h and .cc files of the project
 #
-# --check changes nothing; it prints what would change, and exits 1 if anything would.
+# --check changes nothing. It prints the first place of each file that would change, and exits 1 if there is any.
 set -euo pipefail
 check=
 if [ "${1:-}" = --check ]; then
@@ -28,7 +28,7 @@ for file in "$@"; do
   case $file in
   *.h | *.cc) ;;
   *)
-    echo "format: error: '$file' is no C++ source, whose names end in .h or .cc; nothing was changed" >&2
+    echo "format: error: '$file' is not a C++ source (.h or .cc); nothing was changed" >&2
     exit 1
     ;;
   esac
@@ -39,7 +39,7 @@ if [ -z "$check" ]; then
   exit
 fi
 
-# Prints the first thing that is wrong with a file.
+# Prints the first place of a file that is not formatted, and fails if there is one.
 checkFile() {
   local findings
   findings=$(clang-format-19 --style="file:$style" --dry-run -Werror "$1" 2>&1) && return

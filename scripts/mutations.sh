@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Do random graphs find what once went wrong?
+# Checks that random graphs find defects that the compiler once had.
 #
 #   bash scripts/mutations.sh [--seeds COUNT] [--all] [NAME...]
 #
-# Each patch in tests/property/mutations brings back one defect by which values were silently wrong, and leaves out the verifier that
-# would refuse it, if there is one. It is applied to a copy of the last commit, in a temporary directory, with which the
-# graphs of seeds 0 to COUNT - 1 (1000) are checked until one fails, or with --all, to count those that fail. A line per
-# mutation. Exits 1 unless each is found; a patch that does not apply or build any more is not found either.
+# Each patch in tests/property/mutations brings back one defect that made values silently wrong, and removes the
+# verifier that would now report it, if there is one. The script applies each patch (or those that are named) to a copy
+# of the last commit, in a temporary directory. It then checks the graphs of seeds 0 to COUNT - 1 (COUNT is 1000 by
+# default) until one fails; with --all it checks all of them, and counts those that fail. It prints a line per patch. It
+# exits 1 unless each defect is found; a patch that no longer applies or builds counts as not found.
 #
-# A patch begins with what it does, and the level down to which graphs have to be compiled to show it: the line
-# "Level: local" or "Level: plan".
+# A patch begins with a description, and a line "Level: local" or "Level: plan": the level down to which graphs must be
+# compiled to show the defect.
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 patches=$PWD/tests/property/mutations
@@ -45,7 +46,8 @@ if ! build; then
   exit 1
 fi
 
-# The first seed that fails, how many do, and what the first says; ten graphs a process, since one may crash.
+# Prints the first graph that fails and, with --all, how many fail. Fails if there is none. A process checks ten graphs,
+# so that a crash costs few others.
 check() { # LEVEL
   local mode=() first="" found=0 begin
   [ "$1" = plan ] && mode=(plan)

@@ -1,18 +1,17 @@
 #!/usr/bin/env bash
-# Installs what Splitcast is built and tested with, from Debian 12's own packages. Does nothing, at once, where nothing is
-# missing.
+# Installs the Debian 12 packages with which Splitcast is built and tested. If none is missing, it does nothing.
 #
 #   bash scripts/setup.sh
 #
-# Exits 0 when all is there, 1 otherwise. SPLITCAST_SKIP_SETUP=1 skips the check, for other systems where the same
-# versions were installed by hand.
+# It exits 0 if all packages are installed, else 1. With SPLITCAST_SKIP_SETUP=1 it does nothing: set this on other
+# systems, after installing the same versions by hand.
 set -euo pipefail
 
-# What the packages are for, then their names.
+# Each group is what the packages are for, and their names.
 groups=(
   "Bazel 4.2.3, which builds everything: bazel-bootstrap bazel-rules-java bazel-rules-proto bazel-platforms"
   "the C++17 compiler and linker: clang-19 lld-19 libstdc++-12-dev"
-  "MLIR and LLVM 19, on which the compiler stands: llvm-19-dev llvm-19-tools libmlir-19-dev mlir-19-tools"
+  "MLIR and LLVM 19, on which the compiler is built: llvm-19-dev llvm-19-tools libmlir-19-dev mlir-19-tools"
   "C++ libraries (Abseil; JSON): libabsl-dev nlohmann-json3-dev"
   "matrix products on the CPU (oneDNN): libdnnl-dev"
   "ranks (OpenMPI): openmpi-bin libopenmpi-dev"
@@ -42,12 +41,12 @@ requireDebian12() {
   fi
   [ "$id $version $machine" = "debian 12 x86_64" ] && command -v dpkg-query >/dev/null && return
   mapfile -t lines < <(listGroups)
-  die "this is $id $version on $machine; set-up knows Debian 12 on x86_64 only" \
-    "Run it there (a container will do), or install by hand what Debian 12 calls:" "${lines[@]}" \
-    "then set SPLITCAST_SKIP_SETUP=1. third_party/repositories.bzl expects LLVM in /usr/lib/llvm-19."
+  die "this system is $id $version on $machine, and this script supports only Debian 12 on x86_64" \
+    "Use that system (a container suffices), or install by hand what these packages of Debian 12 have:" "${lines[@]}" \
+    "and set SPLITCAST_SKIP_SETUP=1. third_party/repositories.bzl expects LLVM in /usr/lib/llvm-19."
 }
 
-# Prints one line per group that lacks packages, in the form of `groups`.
+# Prints a line for each group with missing packages, in the format of `groups`, with the missing ones only.
 missingGroups() {
   local installed group purpose package absent
   installed=" $(dpkg-query -W -f '${Package} ${db:Status-Status}\n' 2>/dev/null | awk '$2 == "installed" {print $1}' | tr '\n' ' ') "
@@ -64,13 +63,13 @@ requireBazelVersion() {
   local version
   version=$(dpkg-query -W -f '${Version}' bazel-bootstrap)
   [[ $version == 4.2.* ]] || die "bazel-bootstrap is $version; the build is written for 4.2" \
-    "Install Debian 12's: apt-get install --allow-downgrades bazel-bootstrap/bookworm"
+    "Install that of Debian 12: apt-get install --allow-downgrades bazel-bootstrap/bookworm"
 }
 
-# Runs apt-get with output to $log; as root, by sudo where needed.
+# Runs apt-get as root, with sudo if needed. Its output goes to $log.
 apt() { "${asRoot[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=2 "$@" >>"$log" 2>&1 </dev/null; }
 
-# One attempt. A source of packages that fails to update is no reason to stop: what is needed may be in the others.
+# Tries once to install packages. If a package source fails to update, it continues: the others may have all packages.
 attempt() {
   apt update || true
   apt install -y --no-install-recommends "$@"
@@ -79,10 +78,11 @@ attempt() {
 explainFailure() {
   tail -n 5 "$log" >&2
   if grep -qE 'Temporary failure resolving|Could not resolve|Could not connect|Network is unreachable|timed out' "$log"; then
-    die "Debian's package server was not reached" "Connect to the network, or name a mirror in /etc/apt/sources.list, then run again." "Log: $log"
+    die "Debian's package server could not be reached" \
+      "Connect to the network or set a mirror in /etc/apt/sources.list, and run this script again." "Log: $log"
   fi
   if grep -qE 'No space left|enough free space' "$log"; then
-    die "the disk is full" "Free 3.5 GB, then run again." "Log: $log"
+    die "the disk is full" "Free 3.5 GB, and run this script again." "Log: $log"
   fi
   die "apt-get failed twice; its last lines are above" "Log: $log"
 }
@@ -91,7 +91,7 @@ install() {
   asRoot=()
   if [ "$(id -u)" -ne 0 ]; then
     command -v sudo >/dev/null || die "packages are missing, you are not root, and there is no sudo" \
-      "As root: apt-get install --no-install-recommends $*"
+      "Run as root: apt-get install --no-install-recommends $*"
     asRoot=(sudo)
   fi
   log=$(mktemp "${TMPDIR:-/tmp}/splitcast-setup.XXXXXX")
@@ -105,15 +105,15 @@ install() {
 
 reportCuda() {
   if [ -e /usr/local/cuda/include/cuda.h ]; then
-    say "CUDA found in /usr/local/cuda (not needed)"
+    say "CUDA was found in /usr/local/cuda (it is optional)"
   else
-    say "CUDA not found in /usr/local/cuda (not needed)"
+    say "CUDA was not found in /usr/local/cuda (it is optional)"
   fi
 }
 
 main() {
   if [ -n "${SPLITCAST_SKIP_SETUP:-}" ]; then
-    say "skipped, as SPLITCAST_SKIP_SETUP asks"
+    say "skipped, because SPLITCAST_SKIP_SETUP is set"
     return
   fi
   requireDebian12
@@ -124,7 +124,7 @@ main() {
   else
     say "missing:"
     printf '  %s\n' "${missing[@]}"
-    say "installing with apt-get (on a bare system 520 MB to fetch, 2.6 GB on disk; about a minute)"
+    say "installing with apt-get (at most 520 MB to download and 2.6 GB on disk; about a minute)"
     install ${missing[@]##*:}
     mapfile -t missing < <(missingGroups)
     [ ${#missing[@]} -eq 0 ] || die "apt-get reported success, but these are still missing:" "${missing[@]}"

@@ -3,10 +3,11 @@
 #
 #   bash scripts/test.sh [--slow | --slow-only | --exhaustive] [--limit-minutes=N] [TARGET...]
 #
-# Without an option the fast suites run: all but those tagged "slow" or "exhaustive". --slow runs the slow ones, too;
-# --exhaustive only those of its kind, which take hours. What has not passed when
-# the limit is reached has failed. The last line is 'N passed, N failed', counted over Bazel's test targets; a test that
-# does not build has failed. Exits 0 only if tests ran and all passed. Other options of Bazel: BAZEL_TEST_OPTIONS.
+# By default it runs the fast tests of all targets: those that are not tagged "slow" or "exhaustive". --slow runs the
+# slow ones, too, --slow-only only these, and --exhaustive only the exhaustive ones, which take hours. Tests that have
+# not passed within the limit have failed, and so have tests that do not build. The last line is 'N passed, N failed',
+# where N counts Bazel's test targets. The exit status is 0 only if tests ran and all passed. BAZEL_TEST_OPTIONS may
+# have further options of Bazel.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -41,7 +42,7 @@ count=$(jobCount)
 options=(--keep_going --build_tests_only --jobs="$count" --local_test_jobs="$count" "${filter[@]}" "${progress[@]}"
   --build_event_json_file="$events" ${BAZEL_TEST_OPTIONS:-})
 status=0
-# On an interrupt Bazel ends the tests that run, and still writes its events.
+# When Bazel is interrupted, it stops the running tests, and still writes its events.
 ${limitMinutes:+timeout --foreground --signal=INT --kill-after=60 "${limitMinutes}m"} \
   bazel ${BAZEL_STARTUP_OPTIONS:-} test "${options[@]}" -- "${targets[@]}" </dev/null || status=$?
 python3 scripts/test_summary.py "$events" "$status"

@@ -1,7 +1,7 @@
-"""Counts what Bazel said of its tests: test_summary.py EVENTS STATUS, after `bazel test --build_event_json_file=EVENTS`.
+"""Counts the results of a run of tests: test_summary.py EVENTS STATUS.
 
-Prints the failed tests, and last 'N passed, N failed'. Exits with Bazel's STATUS, or with 1 where that is 0 but a test
-failed, or none ran.
+EVENTS is a file of `bazel test --build_event_json_file=EVENTS`, and STATUS the exit status of Bazel. Prints the failed
+tests and then 'N passed, N failed'. The exit status is STATUS, or 1 if that is 0 but a test failed or none ran.
 """
 import json
 import sys
@@ -10,7 +10,7 @@ GOOD = ("PASSED", "FLAKY")
 
 
 def read(path):
-    """{label of each test that Bazel was to run: its status}"""
+    """Returns the status of each test that Bazel was to run, by the test's label."""
     statuses = {}
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -29,7 +29,7 @@ def main():
     try:
         statuses = read(sys.argv[1])
     except (OSError, ValueError) as error:
-        print(f"test: error: Bazel's list of events cannot be read: {error}")
+        print(f"test: error: Bazel's file of events cannot be read: {error}")
         statuses = {}
     bad = {label: found for label, found in sorted(statuses.items()) if found not in GOOD}
     for label, found in bad.items():

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Compares models of PyTorch and transformers, trained by Splitcast on 1, 3 and 4 ranks, with eager PyTorch. Makes a
-# virtual environment for them itself, in ~/.cache/splitcast/torch, of the versions in tests/python/torch_requirements.txt.
+# Trains models of PyTorch and transformers with Splitcast on 1, 3 and 4 ranks, and compares them with eager PyTorch.
+# For this it creates a virtual environment in ~/.cache/splitcast/torch, with the versions in
+# tests/python/torch_requirements.txt.
 #
 #   bash scripts/test_torch.sh
 #
-# Ends with 'N passed, N failed', and exits 0 if none failed. Where the environment cannot be made (no venv module, no
-# package index, less than 8 GB of space, or more than 30 minutes), it says 'skipped: why' and exits 0: nothing was checked.
+# The last line is 'N passed, N failed', and the exit status is 0 if none failed. If the environment cannot be created
+# (no venv module, no package index, less than 8 GB of space, or more than 30 minutes), it prints 'skipped: ' with the
+# reason, and exits 0 without checking anything.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -35,5 +37,5 @@ bash scripts/setup.sh
 makeEnvironment
 runBazel build --noshow_progress --jobs="$(jobCount)" //compiler/python //tests/examples:training_costs_test
 root=$PWD
-cd bazel-bin # as a test's files lie
+cd bazel-bin # its paths are those of a test's runfiles
 PYTHONDONTWRITEBYTECODE=1 "$environment/bin/python" "$root/tests/python/torch_check.py"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Sets up, builds, and trains the example GPT across ranks; it ends with a sample of what it learned to write.
+# Sets up, builds, and trains the GPT example on several ranks. At the end it prints a sample of text from the model.
 #
-#   bash scripts/train.sh [--ranks=N] [arguments of the example]     N is 2, or what RANKS says
+#   bash scripts/train.sh [--ranks=N] [flags of the example]     N is RANKS of the environment, or 2
 #   bash scripts/train.sh --ranks=4 --steps=50 --enable-zero=stage=3
 #
-# The text is the GNU General Public License, a file of every Debian system, unless --text=FILE names another.
+# It trains on the GNU General Public License, a file that every Debian system has, unless --text=FILE is given.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -31,7 +31,7 @@ echo "train: built after $SECONDS s"
 
 mpi=(mpirun -np "$ranks" --oversubscribe --bind-to none)
 [ "$(id -u)" -ne 0 ] || mpi+=(--allow-run-as-root)
-# Ranks that outnumber the cores must give way while they wait.
+# If there are more ranks than cores, waiting ranks must yield the processor.
 [ "$ranks" -le "$(nproc)" ] || mpi+=(--mca mpi_yield_when_idle 1)
 command=("${mpi[@]}" bazel-bin/examples/gpt/gpt "${arguments[@]}")
 echo "train: ${command[*]}"

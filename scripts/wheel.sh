@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Builds the Python package with all libraries that it needs into one wheel, for Python 3.11 on Debian 12 or newer, where
-# nothing of what Splitcast is built with has to be installed.
+# Builds a wheel of the Python package with all libraries that it needs. It is for Python 3.11 on Debian 12 or newer;
+# nothing else has to be installed there.
 #
-#   bash scripts/wheel.sh [DIRECTORY]      DIRECTORY is the current one
+#   bash scripts/wheel.sh [DIRECTORY]      DIRECTORY is where the wheel is written (the current directory)
 #
-# There: pip install splitcast-*.whl, in a virtual environment. Fails when the wheel is larger than 80 MB.
+# To install it, run in a virtual environment: pip install splitcast-*.whl
+# It is an error if the wheel is larger than 80 MB.
 set -euo pipefail
 output=$(realpath -m "${1:-.}")
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

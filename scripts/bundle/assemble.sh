@@ -1,23 +1,25 @@
 #!/usr/bin/env bash
-# Lays out a bundle in a new directory.
+# Creates the files of a bundle in a new directory.
 #
-#   bash assemble.sh DIRECTORY FILES PROGRAM...      FILES: the folder of this script
+#   bash assemble.sh DIRECTORY FILES PROGRAM...      FILES is the directory of this script
 #
 #   bin/PROGRAM        starts libexec/PROGRAM with the bundle's libraries
-#   bin/ranks          starts several
-#   lib/               every library that a program needs, the C library and its loader among them; no CUDA
-#   tests/vectors/     what ops give, by NumPy
-#   check.py           the one command for a machine with GPUs
+#   bin/ranks          starts a program as several ranks
+#   lib/               all libraries that the programs need, with the C library and its loader, but without CUDA's
+#   tests/vectors/     results of ops, computed by NumPy
+#   check.py           checks and times everything on a machine with GPUs
 set -euo pipefail
 bundle=$1 files=$2
 shift 2
 
-# LLVM is linked to these for Windows' manifests and a static analyzer, which nothing here reaches: 57 MB.
+# LLVM is linked to these for Windows manifests and a static analyzer, which our programs never use. Replacing them by
+# stubs saves 57 MB.
 stubbed='^(libz3|libxml2)\.so'
 unneeded='^(libz3|libxml2|libicu[a-z]*|liblzma)\.so'
 cuda='^(libcuda|libcudart|libcublasLt|libcublas|libnccl|libcudnn[a-z_]*)\.so'
 
-# A library with this name, and with the symbols, of versions, that another needs of it: whoever calls one is ended.
+# Creates a stub of the library `name`, with the versioned symbols that the library `user` needs from it. A call of any
+# of them ends the process.
 makeStub() {
   local name=$1 user=$2 versions version scratch
   scratch=$(mktemp -d)
@@ -41,7 +43,7 @@ addLibraries() {
     if [[ $name =~ $cuda ]] || { [[ $name =~ $unneeded ]] && ! [[ $name =~ $stubbed ]]; }; then
       continue
     elif [ "$path" = - ]; then
-      echo "bundle: error: a program needs $name, which is not here" >&2
+      echo "bundle: error: a program needs $name, which is not on this machine" >&2
       return 1
     elif [[ $name =~ $stubbed ]]; then
       makeStub "$name" "$llvm"

@@ -1,23 +1,25 @@
-"""The one command for a machine with GPUs: checks and times everything, prints a table, and writes it as JSON.
+"""Checks and times everything on a machine with GPUs. Prints a table, and writes it as JSON.
 
     python3 check.py [--device=cuda] [--parts=kernels,conformance,examples,figures] [--ranks=1,2,4] [--steps=20]
                      [--json=results.json] [--peer=SCRIPT [--rounds=2]] [--program-limit=90] [--limit=480]
 
-kernels      Every op on a GPU against NumPy, in all element types, with the calls of CUDA's libraries.
-conformance  What every communicator must do, on the device's, at each number of ranks.
-examples     Trained with ZeRO stages 0 to 3 at each number of ranks: their losses must be those of the CPU within 1e-3
-             (1e-2 where they compute in bf16), and the same bits at every stage, with CUDA graphs and without.
-figures      Only when named: AdamW against a copy, a chain of products against bare library calls, and GPT-2 124M on one
-             rank, in f32 (products in tf32, as the peer's) and in bf16. SCRIPT is that model in PyTorch, run in turns
-             with it: it takes --mode, --device, --compile, --dtype, --layers, --heads, --width, --vocab, --tokens,
-             --batch, --steps and --warmup, and its last line is JSON with median_s and min_s.
+kernels      Compares every op on a GPU with NumPy, in all element types, also with calls of CUDA's libraries.
+conformance  Checks the device's communicator, at each number of ranks, for what every communicator must do.
+examples     Trains the examples with ZeRO stages 0 to 3 at each number of ranks. Their losses must be those of the CPU
+             within 1e-3 (1e-2 if they compute in bf16), and all bits must be the same at every stage, with CUDA graphs
+             and without.
+figures      Runs only if --parts names it. Compares AdamW with a copy, a chain of products with direct library calls,
+             and measures GPT-2 124M on one rank, in f32 (with products in tf32, like the peer's) and in bf16. SCRIPT is
+             that model in PyTorch, the peer, and is run in turns with ours. It takes the flags --mode, --device,
+             --compile, --dtype, --layers, --heads, --width, --vocab, --tokens, --batch, --steps and --warmup, and
+             its last line must be JSON with median_s and min_s.
 
-A row of the table, and the JSON as a whole, are written as each check ends. A program may take --program-limit seconds
-(one of the figures three times that); no check begins after --limit seconds, and those that did not begin have failed.
-Ranks that outnumber the GPUs share them. Exits 0 only if every check passed, and there was one. --device=cpu checks the bundle itself,
-without a GPU.
+After each check its row is printed, and the JSON file is rewritten. A program may take --program-limit seconds (a
+training of GPT-2 three times that). After --limit seconds no further check begins; those that did not begin have
+failed. If there are more ranks than GPUs, ranks share them. The exit status is 0 only if there was a check and every
+check passed. --device=cpu checks the bundle itself, without a GPU.
 
-CUDA's libraries (cuBLASLt, NCCL, the runtime) are found in CUDA_HOME, in /usr/local/cuda, or among Python's packages.
+CUDA's libraries (cuBLASLt, NCCL, the runtime) are found in CUDA_HOME, in /usr/local/cuda, or in Python's packages.
 """
 import argparse
 import datetime
@@ -35,9 +37,9 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
-# How far a loss may be from the CPU's, relatively, by what the products compute in.
+# The largest allowed relative difference of a loss from the CPU's, by the element type of products.
 TOLERANCES = {"f32": 1e-3, "bf16": 1e-2}
-# Program, flags, and what it computes in.
+# For each example: its program, its flags, and the element type of products.
 EXAMPLES = {
     "text_model": ("text_model", ["--text=TEXT"], "f32"),
     "classifier": ("classifier", [], "f32"),
@@ -47,24 +49,25 @@ EXAMPLES = {
 PARTS = ("kernels", "conformance", "examples", "figures")
 LAYERS, HEADS, WIDTH, VOCABULARY, CONTEXT, BATCH = 12, 12, 768, 50257, 1024, 16  # GPT-2 124M
 WARMUP_STEPS, COUNTED_STEPS = 3, 10
-# Of tensor cores on dense matrices, in TFLOP/s, as the vendor states it.
+# The vendor's peak rates of tensor cores on dense matrices, in TFLOP/s.
 PEAK_TFLOPS = {"H200": {"f32": 494.5, "bf16": 989.4}, "H100": {"f32": 494.5, "bf16": 989.4},
                "A100": {"f32": 156.0, "bf16": 312.0}}
-# Of AdamW's variable, and of matrices that take less time than their launch.
+# The flags of device_figures: the elements of AdamW's variable, and matrices whose product takes less time than its
+# launch.
 DEVICE_FIGURES = {"cuda": ["--elements=134217728", "--size=256", "--products=200"], "cpu": []}
 
 
 def parseArguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
-    parser.add_argument("--ranks", default="1,2,4")
-    parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--json", default="results.json")
-    parser.add_argument("--parts", default="kernels,conformance,examples")
-    parser.add_argument("--peer", help="GPT-2 in PyTorch")
-    parser.add_argument("--rounds", type=int, default=2, help="of GPT-2, in turns with the peer")
-    parser.add_argument("--program-limit", type=float, default=90, help="seconds")
-    parser.add_argument("--limit", type=float, default=480, help="seconds after which no check begins")
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="the device to check (%(default)s)")
+    parser.add_argument("--ranks", default="1,2,4", help="the numbers of ranks to check (%(default)s)")
+    parser.add_argument("--steps", type=int, default=20, help="the number of steps that examples train (%(default)s)")
+    parser.add_argument("--json", default="results.json", help="the file for the table (%(default)s)")
+    parser.add_argument("--parts", default="kernels,conformance,examples", help="the parts to run (%(default)s)")
+    parser.add_argument("--peer", metavar="SCRIPT", help="GPT-2 in PyTorch, to compare with")
+    parser.add_argument("--rounds", type=int, default=2, help="how many times GPT-2 and the peer are run (%(default)s)")
+    parser.add_argument("--program-limit", type=float, default=90, help="seconds that a program may take (%(default)s)")
+    parser.add_argument("--limit", type=float, default=480, help="seconds after which no check begins (%(default)s)")
     arguments = parser.parse_args()
     arguments.parts = arguments.parts.split(",")
     for part in arguments.parts:
@@ -74,7 +77,7 @@ def parseArguments():
 
 
 def environment():
-    """Of the programs: where CUDA's libraries are, and that ranks may share a GPU."""
+    """Returns the environment of the programs. It says where CUDA's libraries are, and that ranks may share a GPU."""
     packages = sysconfig.get_paths()["purelib"]
     folders = sorted(glob.glob(os.path.join(packages, "nvidia", "*", "lib")))
     variables = dict(os.environ, SPLITCAST_SHARE_GPUS="1")
@@ -83,7 +86,7 @@ def environment():
 
 
 def gpuName():
-    """The first GPU and its driver, as nvidia-smi names them, or None."""
+    """Returns the names of the first GPU and its driver, as nvidia-smi prints them, or None."""
     try:
         result = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60)
@@ -93,18 +96,19 @@ def gpuName():
 
 
 class Failure(Exception):
-    """A program that did not end well: its last lines."""
+    """Raised with the last lines of a program that failed."""
 
 
 def run(ranks, program, flags, arguments, directory, limit=None, **variables):
-    """What it prints."""
+    """Runs a program as `ranks` ranks, and returns its output. Raises Failure if it fails."""
     command = [os.path.join(ROOT, "bin", "ranks"), str(ranks), os.path.join(ROOT, "bin", program)] + flags
     command = [word.replace("TEXT", os.path.join(directory, "text")) for word in command]
     return outputOf(command, limit or arguments.program_limit, cwd=directory, env=dict(environment(), **variables))
 
 
 def outputOf(command, limit, **options):
-    """Of a program; when it takes more than `limit` seconds, all that it started is ended."""
+    """Runs a command, and returns its output. Raises Failure if it fails, or if it takes more than `limit` seconds;
+    then it is ended with all processes that it started."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
                           **options) as process:
         try:
@@ -119,13 +123,13 @@ def outputOf(command, limit, **options):
 
 
 def lastLines(text):
-    """Of what a program that failed has printed: those that tell why, if they can be told."""
+    """Returns the last lines that a failed program printed: those with an error, if there are any."""
     lines = text.strip().split("\n")
     return " | ".join(([line for line in lines if "rror" in line] or lines)[-4:])[:2000]
 
 
 class Training:
-    """What a training leaves: losses, exactly, and the bytes of all variables."""
+    """Trains an example, and keeps its exact losses and the bytes of all variables."""
 
     def __init__(self, example, ranks, device, stage, arguments, directory, **variables):
         program, more, computes = EXAMPLES[example]
@@ -147,7 +151,7 @@ def largestDifference(losses, expected):
 
 
 def differences(first, others):
-    """How each of (name, training) differs from the first training, for those that do."""
+    """Returns a text for each of `others`, pairs (name, training), that differs from the first training."""
     texts = []
     for name, other in others:
         steps = [step for step, (loss, own) in enumerate(zip(other.losses, first.losses), 1) if loss != own]
@@ -159,7 +163,7 @@ def differences(first, others):
 
 
 def checkExample(example, ranks, arguments, directory):
-    """(whether it is right, what was found)"""
+    """Returns (whether the example is right, a text for its row)."""
     reference = Training(example, ranks, "cpu", 0, arguments, directory)
     found = [(f"stage {stage}", Training(example, ranks, arguments.device, stage, arguments, directory))
              for stage in range(4)]
@@ -167,7 +171,7 @@ def checkExample(example, ranks, arguments, directory):
         found.append(("without graphs", Training(example, ranks, "cuda", 3, arguments, directory,
                                                  SPLITCAST_CUDA_GRAPHS="0")))
     first = found[0][1]
-    # Once more, when stages differ: by chance, or always so.
+    # If stages differ, train stage 0 again, to see whether it gives the same bits every time.
     texts = differences(first, found[1:])
     if texts:
         texts += differences(first, [("stage 0 again", Training(example, ranks, arguments.device, 0, arguments, directory))])
@@ -183,7 +187,8 @@ def checkConformance(ranks, arguments, directory):
 
 
 def checkKernels(arguments):
-    """The program reads NumPy's results from the folder that it runs in."""
+    """Returns (whether all ops are right, a text for the row). The program reads NumPy's results below its
+    directory."""
     command = [os.path.join(ROOT, "bin", "cuda_kernel_vectors"), "--gtest_filter=*/1"]
     text = outputOf(command, arguments.program_limit, cwd=ROOT, env=environment())
     last = text.strip().split("\n")[-1]
@@ -191,17 +196,17 @@ def checkKernels(arguments):
 
 
 def compareWithBare(arguments, directory):
-    """Lines of device_figures, and a text of them."""
+    """Runs device_figures. Returns (True, a text for the row, its results)."""
     text = run(1, "device_figures", [f"--device={arguments.device}"] + DEVICE_FIGURES[arguments.device], arguments, directory)
     results = [json.loads(line) for line in text.strip().split("\n")]
-    names = {"executor": "launches in a plan: {:.2f} x the speed of bare ones (best {:.2f})",
+    names = {"executor": "launches in a plan: {:.2f} x the speed of direct ones (best {:.2f})",
              "adamw": "AdamW: {:.2f} x a copy's bandwidth (best {:.2f})",
-             "products": "products: {:.2f} x the speed of bare calls (best {:.2f})"}
+             "products": "products: {:.2f} x the speed of direct calls (best {:.2f})"}
     return True, "; ".join(names[r["what"]].format(r["ratio_median"], r["ratio_min"]) for r in results), results
 
 
 def timeGpt(computes, arguments, directory):
-    """Seconds of the counted steps, the number of parameters, and the predicted megabytes."""
+    """Trains our GPT-2. Returns (seconds of the counted steps, number of parameters, predicted peak in MB)."""
     sizes = {"layers": LAYERS, "heads": HEADS, "width": WIDTH, "vocabulary": VOCABULARY, "context": CONTEXT, "batch": BATCH,
              "steps": WARMUP_STEPS + COUNTED_STEPS, "sample": 0, "dropout": 0}
     flags = ["--text=TEXT", f"--device={arguments.device}", "--metrics=metrics", "--report"]
@@ -216,7 +221,7 @@ def timeGpt(computes, arguments, directory):
 
 
 def timePeer(computes, arguments):
-    """Its last line."""
+    """Runs the peer, and returns the result in its last line."""
     sizes = {"layers": LAYERS, "heads": HEADS, "width": WIDTH, "vocab": VOCABULARY, "tokens": CONTEXT, "batch": BATCH,
              "steps": COUNTED_STEPS, "warmup": WARMUP_STEPS}
     text = outputOf(
@@ -236,7 +241,7 @@ def timeGpt2(computes, arguments, directory):
         if arguments.peer:
             theirs.append(timePeer(computes, arguments))
     median, best = statistics.median(sum(ours, [])), min(sum(ours, []))
-    flops = 6 * parameters + 12 * LAYERS * WIDTH * CONTEXT  # per token, of the products alone
+    flops = 6 * parameters + 12 * LAYERS * WIDTH * CONTEXT  # per token; only products count
     text = (f"{BATCH} x {CONTEXT} tokens: median {tokens / median:.0f}, best {tokens / best:.0f} tokens/s; "
             f"{flops * tokens / median / 1e12:.1f} TFLOP/s; predicted {predicted} MB")
     peak = next((peaks[computes] for name, peaks in PEAK_TFLOPS.items() if name in (gpuName() or "")), None)
@@ -249,7 +254,7 @@ def timeGpt2(computes, arguments, directory):
 
 
 def jobsOf(arguments, directory):
-    """(name, what gives its row) of each check, the cheapest and most telling first."""
+    """Yields (name, function) for each check, the cheapest and most informative first. The function runs it."""
     if "kernels" in arguments.parts and arguments.device == "cuda":
         yield "every op", lambda: checkKernels(arguments)
     for ranks in map(int, arguments.ranks.split(",")):
@@ -261,13 +266,13 @@ def jobsOf(arguments, directory):
                 yield example + suffix, lambda example=example, ranks=ranks: checkExample(example, ranks, arguments,
                                                                                           directory)
     if "figures" in arguments.parts:
-        yield "against the bare device", lambda: compareWithBare(arguments, directory)
+        yield "direct use of the device", lambda: compareWithBare(arguments, directory)
         for computes in ("bf16", "f32"):
             yield f"GPT-2 124M in {computes}", lambda computes=computes: timeGpt2(computes, arguments, directory)
 
 
 def runAll(arguments):
-    """Rows of the table, as they come."""
+    """Runs all checks, and yields the rows of the table."""
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as directory:
         with open(os.path.join(directory, "text"), "wb") as file:
@@ -277,16 +282,16 @@ def runAll(arguments):
             started = time.monotonic()
             try:
                 if started - begin > arguments.limit:
-                    raise Failure(f"not begun: {arguments.limit:.0f} s were over")
+                    raise Failure(f"not begun: the limit of {arguments.limit:.0f} s was reached")
                 isRight, text, *figures = job()
-            except Exception as failure:  # the others' results are wanted all the same
+            except Exception as failure:  # the other checks must still run
                 isRight, text, figures = False, f"{type(failure).__name__}: {failure}", []
             seconds = round(time.monotonic() - started, 1)
             yield {"what": name, "passed": isRight, "found": text, "seconds": seconds, "figures": figures}
 
 
 def write(rows, gpu, arguments):
-    """What is known so far, as a whole file at any time."""
+    """Writes the rows so far. The file is complete at any time, since it is renamed from a temporary one."""
     content = {"date": str(datetime.date.today()), "device": arguments.device, "gpu": gpu, "rows": rows}
     with open(arguments.json + ".unfinished", "w", encoding="utf-8") as file:
         json.dump(content, file, indent=1)
@@ -297,7 +302,7 @@ def main():
     arguments = parseArguments()
     gpu = gpuName()
     if arguments.device == "cuda" and gpu is None:
-        sys.exit("check: error: nvidia-smi shows no GPU, so nothing of CUDA was run; --device=cpu checks the bundle alone")
+        sys.exit("check: error: nvidia-smi shows no GPU, so nothing was run; use --device=cpu to check only the bundle")
     print(f"{datetime.date.today()}  {arguments.device}  {gpu or platform.processor() or platform.machine()}", flush=True)
     rows = []
     write(rows, gpu, arguments)

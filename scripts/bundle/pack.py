@@ -1,10 +1,11 @@
-"""Packs a directory as DIRECTORY's name into an archive: python3 pack.py DIRECTORY FILE.tar.xz"""
+"""Packs a directory, with its own name, into an archive: python3 pack.py DIRECTORY FILE.tar.xz"""
 import lzma
 import os
 import sys
 import tarfile
 
-# Programs compress better when jumps are made absolute first; the dictionary holds most of LLVM.
+# The x86 filter makes jumps absolute, so that programs compress better. The dictionary is large enough for most of
+# LLVM.
 FILTERS = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 9, "dict_size": 128 << 20}]
 
 

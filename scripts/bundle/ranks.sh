@@ -1,13 +1,13 @@
 #!/bin/sh
-# Starts a program as several ranks of this machine, without MPI: bin/ranks N PROGRAM ARGUMENTS...
-# Ends with the status of a rank that failed, or 0. MASTER_PORT is 29517 unless it is set.
+# Runs a program as N ranks on this machine, without MPI: bin/ranks N PROGRAM ARGUMENTS...
+# The exit status is that of a rank that failed, or 0. MASTER_PORT is 29517 unless it is set.
 case ${1:-} in
   '' | *[!0-9]* | 0)
     echo "ranks: error: usage: ranks N PROGRAM ARGUMENTS..." >&2
     exit 2
     ;;
 esac
-# A shell that an MPI launcher started would make each process a job of its own.
+# If a launcher started this shell, its variables would make each process a job of its own.
 unset OMPI_COMM_WORLD_SIZE PMI_RANK PMIX_RANK TORCHELASTIC_USE_AGENT_STORE
 export WORLD_SIZE="$1" MASTER_ADDR=127.0.0.1 MASTER_PORT="${MASTER_PORT:-29517}"
 shift

@@ -1,7 +1,8 @@
-"""Writes a wheel: pack.py PACKAGE LIBRARIES DIRECTORY prints the file's path.
+"""Writes a wheel, and prints its path: pack.py PACKAGE LIBRARIES DIRECTORY.
 
-PACKAGE is the built package; LIBRARIES has all that its extension needs. Those of the C library stay out: the
-interpreter has them loaded. The file appears when it is complete.
+PACKAGE is the directory of the built package, LIBRARIES that of all libraries that its extension needs, and DIRECTORY
+that of the wheel. The libraries of the C library are left out, since the interpreter has loaded them. The file appears
+when it is complete.
 """
 import base64
 import hashlib
@@ -31,7 +32,7 @@ def needs(path):
 
 
 def in_order(directory, names):
-    """Each behind those that it needs."""
+    """Returns the names in such an order that each library comes after those that it needs."""
     done = []
 
     def visit(name):
@@ -47,9 +48,9 @@ def in_order(directory, names):
 
 
 def contents(package, libraries):
-    """(name in the wheel, bytes) of each file."""
+    """Yields (name in the wheel, bytes) for each file."""
     for folder, _, files in sorted(os.walk(package)):
-        if ".runfiles" in folder:  # of the extension, where it was built by itself: the same files again
+        if ".runfiles" in folder:  # copies of the same files, if the extension was built by itself
             continue
         for file in sorted(files):
             if file.endswith((".py", ".pyi", ".so")) or file == "py.typed":
