@@ -1,11 +1,13 @@
-"""The options with which Bazel compiles C++, for rules of ours that run the compiler or what reads like one."""
+"""The options with which Bazel compiles C++, for our rules that run the compiler or a tool that takes its options."""
 
 def cppToolchain(ctx):
-    """The C++ toolchain of a rule or aspect that has it as `_toolchain`."""
+    """Returns the C++ toolchain of a rule or aspect, which must have the attribute `_toolchain`."""
     return ctx.attr._toolchain[cc_common.CcToolchainInfo]
 
 def compileFlags(ctx, context, copts = []):
-    """(options, path of the compiler) for sources that see `context`; ctx needs the fragment 'cpp' and `_toolchain`."""
+    """Returns (options, path of the compiler) for sources with the compilation context `context`.
+
+    The rule of ctx needs the fragment 'cpp' and the attribute `_toolchain`."""
     toolchain = cppToolchain(ctx)
     features = cc_common.configure_features(
         ctx = ctx,

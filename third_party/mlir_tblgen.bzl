@@ -2,15 +2,15 @@
 
 _TBLGEN = "/usr/lib/llvm-19/bin/mlir-tblgen"
 
-# Where this repository's files are in an action, whichever workspace runs it.
+# The path of this repository in an action, also if another workspace uses it.
 _ROOT = Label("//third_party:mlir_tblgen.bzl").workspace_root or "."
 
 def tblgen_command(flags, td_file):
-    """The command of a genrule that prints what a generator makes of a .td file, a label of its srcs."""
+    """Returns the command of a genrule that prints a generator's output for a .td file, a label in its srcs."""
     return "%s %s -I /usr/lib/llvm-19/include -I %s $(location %s)" % (_TBLGEN, flags, _ROOT, td_file)
 
 def gentbl(name, td_file, outs, td_srcs = []):
-    """Generates `outs`, a map from file name to the generator's flags, from one .td file."""
+    """Generates files from one .td file. `outs` maps their names to the generator's flags."""
     for out, flags in outs.items():
         native.genrule(
             name = name + "_" + out.replace(".", "_"),
@@ -24,9 +24,9 @@ def gentbl(name, td_file, outs, td_srcs = []):
     )
 
 def dialect_tbl(name, dialect, td_file, td_srcs = [], attrs = False, types = False, attr_interfaces = None, op_interfaces = None):
-    """The usual generated files of a dialect: NameDialect.h.inc, NameOps.h.inc and so on.
+    """Generates the usual files of a dialect: NameDialect.h.inc, NameOps.h.inc and so on.
 
-    op_interfaces and attr_interfaces are the .td files that define them, which generate by themselves."""
+    op_interfaces and attr_interfaces are the .td files that define interfaces; their files are generated separately."""
     outs = {}
     prefix = name
     outs[prefix + "Dialect.h.inc"] = "-gen-dialect-decls -dialect=" + dialect
@@ -55,7 +55,7 @@ def dialect_tbl(name, dialect, td_file, td_srcs = [], attrs = False, types = Fal
         srcs = groups,
     )
 
-# What comes behind "### `name`" in the documentation of an op is "_its summary_".
+# The documentation of an op has the heading "### `name`" and, after it, "_its summary_".
 _SUMMARIES = r"""
 /^### `/ { name = $$2; gsub(/`/, "", name) }
 /^_.*_$$/ && name != "" {
@@ -66,7 +66,7 @@ _SUMMARIES = r"""
 }"""
 
 def op_summaries(name, td_files, td_srcs, out):
-    """Generates a line {"dialect.op", "its summary"}, for each op of the .td files, whose paths begin at the root."""
+    """Generates a line {"dialect.op", "its summary"}, for each op of the .td files. Their paths begin at the root."""
     native.genrule(
         name = name,
         srcs = td_srcs,

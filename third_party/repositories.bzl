@@ -1,4 +1,4 @@
-"""The repositories that Splitcast is built with, for its own WORKSPACE and for that of any project that names it."""
+"""The repositories with which Splitcast is built, for its own WORKSPACE and for that of any project that uses it."""
 
 load("//third_party/cuda:repository.bzl", "cuda_repository")
 
@@ -6,8 +6,8 @@ def _folder_repository_impl(ctx):
     for file in ctx.path(ctx.attr.build_file).dirname.readdir():
         ctx.symlink(file, file.basename)
 
-# The folder of this repository in which `build_file` lies, as a repository. local_repository would need its path, which
-# nobody knows but the WORKSPACE that names Splitcast.
+# Makes a repository of the folder of this one that has `build_file`. local_repository would need the folder's path,
+# which only the WORKSPACE that uses Splitcast knows.
 _folder_repository = repository_rule(
     implementation = _folder_repository_impl,
     attrs = {"build_file": attr.label(mandatory = True)},
@@ -15,9 +15,9 @@ _folder_repository = repository_rule(
 )
 
 def splitcast_repositories():
-    """Nothing is downloaded: two are a few lines each, the others are Debian's packages."""
+    """Adds all repositories. Nothing is downloaded: two are a few lines each, and the others are Debian's packages."""
 
-    # Bazel 4.2 asks for these from the network unless repositories of their names exist.
+    # Bazel 4.2 downloads these unless repositories with their names exist.
     for name in ["rules_cc", "remote_coverage_tools"]:
         _folder_repository(
             name = name,
@@ -43,5 +43,5 @@ def splitcast_repositories():
             path = path,
         )
 
-    # Looked for and never needed: what uses it is left out where it is not found.
+    # CUDA is optional: without it, the targets that use it do not exist.
     cuda_repository(name = "cuda")

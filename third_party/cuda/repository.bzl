@@ -1,4 +1,6 @@
-"""A CUDA toolkit with cuBLASLt, cuDNN and NCCL, where one is found: in CUDA_HOME, CUDA_PATH or /usr/local/cuda."""
+"""A repository of a CUDA toolkit with cuBLASLt, cuDNN and NCCL. It is that in CUDA_HOME, CUDA_PATH or /usr/local/cuda.
+
+If a file is missing there, CUDA_FOUND is False and the repository is empty."""
 
 _FILES = ["include/%s.h" % name for name in ["cuda_runtime_api", "cublasLt", "cudnn", "nccl"]] + ["lib64/lib%s.so" % name for name in ["cudart", "cublasLt", "cudnn", "nccl"]]
 

@@ -1,5 +1,5 @@
-/// What nearly every source of the compiler's entrances and tools includes, to be precompiled: what the passes and the
-/// runtime include. No source includes this file itself.
+/// The headers that nearly every source of compiler/ includes, to be precompiled: those of the passes and of the
+/// runtime. No source includes this file itself.
 #ifndef SPLITCAST_THIRD_PARTY_PRECOMPILED_COMPILER_H
 #define SPLITCAST_THIRD_PARTY_PRECOMPILED_COMPILER_H
 

@@ -1,5 +1,5 @@
-/// What nearly every source of a dialect, a pass or a compiler's tool includes, to be precompiled: the dialects, MLIR's
-/// passes and patterns, and the containers that go with them. No source includes this file itself.
+/// The headers that nearly every source of a dialect or a pass includes, to be precompiled: the dialects, MLIR's passes
+/// and patterns, and containers. No source includes this file itself.
 #ifndef SPLITCAST_THIRD_PARTY_PRECOMPILED_DIALECTS_H
 #define SPLITCAST_THIRD_PARTY_PRECOMPILED_DIALECTS_H
 

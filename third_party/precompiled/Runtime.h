@@ -1,5 +1,5 @@
-/// What nearly every source of the runtime includes, to be precompiled: the contract in runtime/api, the dialect of
-/// plans and Abseil's statuses and strings. No source includes this file itself.
+/// The headers that nearly every source of the runtime includes, to be precompiled: the interfaces in runtime/api, the
+/// dialect of plans, and Abseil's statuses and strings. No source includes this file itself.
 #ifndef SPLITCAST_THIRD_PARTY_PRECOMPILED_RUNTIME_H
 #define SPLITCAST_THIRD_PARTY_PRECOMPILED_RUNTIME_H
 

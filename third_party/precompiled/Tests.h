@@ -1,4 +1,4 @@
-/// What nearly every test includes, to be precompiled: what the compiler's tools include, and GoogleTest. No source
+/// The headers that nearly every test includes, to be precompiled: those of compiler/, and GoogleTest. No source
 /// includes this file itself.
 #ifndef SPLITCAST_THIRD_PARTY_PRECOMPILED_TESTS_H
 #define SPLITCAST_THIRD_PARTY_PRECOMPILED_TESTS_H

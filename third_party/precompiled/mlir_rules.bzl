@@ -1,7 +1,7 @@
-"""cc_library, cc_binary and cc_test for sources that include MLIR, be it through headers of ours: these are precompiled.
+"""Versions of cc_library, cc_binary and cc_test that use a precompiled header, for sources that include MLIR's headers.
 
-Which precompiled header a target uses is said by its folder, here and nowhere else. What lies elsewhere, also in a
-workspace that names Splitcast as a repository, uses the compiler's, and tests that with GoogleTest.
+The folder of a target decides which precompiled header it uses (_FOLDERS). Targets in other folders, also in another
+workspace that uses Splitcast, use that of compiler/; tests use that of tests, wherever they are.
 """
 
 load(":precompiled_header.bzl", "use_precompiled")

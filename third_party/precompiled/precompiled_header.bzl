@@ -1,9 +1,9 @@
-"""Precompiled headers: what most sources include is parsed once, not once per source.
+"""Precompiled headers: the headers that most sources include are parsed once, and not once per source.
 
-precompiled_header(name, header, deps) compiles the header `header`, whose includes come from deps. A target uses it with
-the options of `use_precompiled` as copts and the target among its deps. Its own copts must not change the language, the
-optimization level or the instruction set: clang refuses what was compiled in another way. Sources include what they use
-all the same; clang-tidy, which sees no precompiled header, fails on those that do not.
+precompiled_header(name, header, deps) compiles the header `header`, whose includes come from deps. A target that uses
+it has the options of `use_precompiled` in its copts and the precompiled header in its deps. Its copts must not change
+the language, the optimization level or the instruction set: clang rejects a header that was compiled with other ones.
+Sources must still include what they use: clang-tidy, which does not use precompiled headers, fails otherwise.
 """
 
 load("//third_party:compile_flags.bzl", "compileFlags", "cppToolchain")
@@ -16,8 +16,8 @@ def _precompiledHeaderImpl(ctx):
         outputs = [output],
         inputs = depset(ctx.files.header, transitive = [context.headers, cppToolchain(ctx).all_files]),
         executable = compiler,
-        # No path of this machine and no time is kept, so that equal headers give equal bytes: what is compiled with
-        # them is found in Bazel's cache by another checkout, too.
+        # The output has no paths of this machine and no times, so that equal headers give equal bytes. Then Bazel's
+        # cache has what was compiled with them for another checkout, too.
         arguments = flags + [
             "-working-directory=/proc/self/cwd",
             "--relocatable-pch",
@@ -48,7 +48,7 @@ def _precompiledHeaderImpl(ctx):
 precompiled_header = rule(
     implementation = _precompiledHeaderImpl,
     attrs = {
-        "deps": attr.label_list(providers = [CcInfo], doc = "Where the headers come from that it includes."),
+        "deps": attr.label_list(providers = [CcInfo], doc = "The targets of the headers that it includes."),
         "header": attr.label(allow_single_file = [".h"], mandatory = True),
         "_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
@@ -57,6 +57,6 @@ precompiled_header = rule(
 )
 
 def use_precompiled(header):
-    """The options for sources that use the precompiled header of this label, in whichever repository it is."""
+    """Returns the options for sources that use the precompiled header with this label, in any repository."""
     path = "/".join([part for part in [header.workspace_root, header.package, header.name] if part])
     return ["-include-pch", "$(BINDIR)/{}.pch".format(path), "-Xclang", "-isysroot", "-Xclang", "."]
