@@ -21,8 +21,8 @@ namespace splitcast {
 struct CompileOptions {
   sbp::ZeroOptions zero = withoutZero();
   /// The file to which the module and the passes are written if a pass fails or crashes, for `splitcast-opt FILE
-  /// --run-reproducer`; if empty, none is written. From then on, LLVM
-  /// handles the signals of crashes in this process.
+  /// --run-reproducer`; if empty, none is written. If a file is set, LLVM handles the signals of crashes in this
+  /// process from the first compilation on.
   std::string reproducer;
 
   /// Returns options with stage 0 for all variables for which the module's groups and variables set no stage.

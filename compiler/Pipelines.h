@@ -19,7 +19,8 @@ void buildGlobalPipeline(mlir::OpPassManager &manager, const sbp::ZeroOptions &o
 struct LocalOptions : mlir::PassPipelineOptions<LocalOptions> {
   Option<int64_t> prefetch{
       *this, "prefetch",
-      llvm::cl::desc("of gathers and reductions whose variables have no policy: 1 overlaps them, 0 does not"),
+      llvm::cl::desc("How many groups ahead of their use gathers of variables without a policy start; 0: none starts "
+                     "ahead"),
       llvm::cl::init(1)};
 };
 

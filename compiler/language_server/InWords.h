@@ -1,6 +1,6 @@
 //===- InWords.h - Types, signatures and reasons in words ---------------------===//
 //
-// The texts are Markdown, for an editor to show.
+// The texts are Markdown, which an editor shows. For example, the first type is described by the text after it:
 //
 //   tensor<10x4xf32, #sbp.nd<#sbp.placement<"cpu", [dp = 3, tp = 2]>, [S(0), B]>>
 //
@@ -20,29 +20,31 @@
 
 namespace splitcast {
 
-/// The text of the IR, of an attribute, a type or a location.
+/// Returns the IR text of an attribute, a type or a location.
 template <typename T> std::string textOf(T value) {
   std::string text;
   llvm::raw_string_ostream(text) << value;
   return text;
 }
 
-/// How a tensor lies along an axis of so many ranks.
+/// Describes how a tensor lies on the ranks of an axis, of which there are `ranks`.
 std::string inWords(const sbp::Sbp &entry, int64_t ranks);
-/// A line for each axis.
+/// Returns a line for each axis.
 std::string inWords(sbp::NdAttr signature);
 std::string inWords(sbp::PlacementAttr placement);
 
-/// All of a type: shape and elements, placement, signature, and bytes.
+/// Describes a type: its shape and element type, placement, signature, and bytes.
 std::string inWords(mlir::Type type);
 
-/// The signature of such a tensor, and the bytes of its pieces; of a signature that the tensor cannot have, its text.
+/// Describes `signature` for a tensor of this type, and the bytes of the ranks' pieces. If the tensor cannot have the
+/// signature, returns the signature's IR text.
 std::string layoutInWords(mlir::RankedTensorType tensor, sbp::NdAttr signature);
 
-/// Why the op has its signatures, or why a boxing is there, by #sbp.row or #sbp.wanted in the location; else "".
+/// Returns why an op has its signatures, or why a boxing was inserted. The location says this with #sbp.row or
+/// #sbp.wanted; if it has neither, returns "".
 std::string reasonInWords(mlir::Location location);
 
-/// While it lives, drops what is said to be wrong: words are asked for, too, about what does not verify.
+/// While it lives, drops all diagnostics. The functions above are also called for IR that does not verify.
 class DropDiagnostics : public mlir::ScopedDiagnosticHandler {
 public:
   explicit DropDiagnostics(mlir::MLIRContext *context)

@@ -1,7 +1,7 @@
-//===- ModuleText.h - A module as text: what is wrong, and what a token means ---===//
+//===- ModuleText.h - The text of a module: its errors, and what its tokens mean -===//
 //
-// The text is parsed first and verified afterwards, so that tokens of a module that does not verify have a meaning.
-// Those of a text that does not parse have none.
+// The text is first parsed and then verified, so that the tokens of a module that does not verify still have a meaning.
+// Tokens of a text that does not parse have none.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_LANGUAGE_SERVER_MODULETEXT_H
@@ -18,29 +18,30 @@
 
 namespace splitcast {
 
-/// What a token of the text stands for. The ranges are of tokens.
+/// What a token of the text stands for. All ranges are ranges of tokens.
 struct Named {
   enum class Kind { Op, Symbol, Value, Block, Attribute, Type };
   Kind kind;
-  llvm::SMRange token;      ///< the one that was asked for
-  llvm::SMRange definition; ///< where it is defined; for a symbol, its name there
+  llvm::SMRange token;      ///< the token itself
+  llvm::SMRange definition; ///< the token that defines it; for a symbol, its name there
   std::vector<llvm::SMRange> uses;
-  mlir::Operation *op = nullptr; ///< of the name of an op, or what a symbol names
-  /// The value; several where the token defines several, as %a:2 does.
+  mlir::Operation *op = nullptr; ///< the op, if the token is an op's name or a symbol
+  /// The values, if the token names any; several if it defines several, like %a:2.
   llvm::SmallVector<mlir::Value, 1> values;
-  mlir::Attribute attribute; ///< that an alias stands for
-  mlir::Type type;           ///< likewise
+  mlir::Attribute attribute; ///< the attribute, if the token is an alias of one
+  mlir::Type type;           ///< the type, if the token is an alias of one
 };
 
 class ModuleText {
 public:
   ModuleText(lsp::URIForFile uri, llvm::StringRef text);
 
-  /// Parses the text in a copy of the process that will end: one that does not parse may damage its memory. (Where a
-  /// function does not parse, MLIR 19 frees its ops while an op outside, which named one of their values, still refers
-  /// to them.) Returns what `read` needs to know of it.
+  /// Parses the text. It must be called in a copy of the process (tryInCopy), since a text that does not parse may
+  /// damage the process's memory: if a function does not parse, MLIR 19 frees its ops, even if an op outside of the
+  /// function refers to one of their values. Returns what read() needs.
   std::string tryToParse(mlir::MLIRContext &context);
-  /// Parses and verifies the text, if it parsed in the copy. Without a result the copy died of the text.
+  /// Parses and verifies the text if it parsed in the copy, and otherwise takes over the errors found there. `tried` is
+  /// the result of tryToParse; it is absent if the copy died.
   void read(mlir::MLIRContext &context, const std::optional<std::string> &tried);
 
   /// The errors and warnings, with their notes.
@@ -48,9 +49,9 @@ public:
 
   /// The meaning of the token at, or right before, the position.
   std::optional<Named> find(const lsp::Position &position);
-  /// Where else the op comes from: places of other files, by their absolute paths, in the op's location.
+  /// Places in other files from which the op comes: those in its location that have absolute paths.
   std::vector<lsp::Location> placesElsewhere(mlir::Operation *op) const;
-  /// The named ops, and the ops that are about a group of variables.
+  /// The outline: ops that define symbols, and sbp.group ops, whose name is that of their group.
   std::vector<lsp::DocumentSymbol> symbols() const;
 
   lsp::Range rangeOf(llvm::SMRange range) const { return places.rangeOf(range); }
@@ -72,7 +73,7 @@ private:
 
   lsp::URIForFile uri;
   TextPlaces places;
-  mlir::OwningOpRef<mlir::ModuleOp> holder; ///< around the text's ops
+  mlir::OwningOpRef<mlir::ModuleOp> holder; ///< the module that contains the text's ops
   mlir::AsmParserState tokens;
   std::vector<lsp::Diagnostic> found;
 };

@@ -10,8 +10,8 @@
 
 namespace splitcast {
 
-/// One version of a file. Lines "// -----" divide it into modules; each is read behind as many empty lines as there are
-/// lines before it, so that its places are those of the file.
+/// One version of a file. Lines "// -----" divide it into modules. Each is parsed after as many empty lines as there
+/// are lines before it in the file, so that line numbers are those of the file.
 class OpenFile {
 public:
   OpenFile(const mlir::DialectRegistry &registry, lsp::URIForFile uri, std::string text);
@@ -19,7 +19,7 @@ public:
   const std::string &text() const { return content; }
   std::vector<lsp::Diagnostic> diagnostics() const;
   std::optional<lsp::Hover> hover(const lsp::Position &position);
-  /// Of the name of an op, the places of other files that it comes from.
+  /// The definition of the token at the position; for the name of an op, the places in other files from which it comes.
   std::vector<lsp::Location> definitions(const lsp::Position &position);
   std::vector<lsp::Location> references(const lsp::Position &position, bool withDefinition);
   std::vector<lsp::DocumentSymbol> symbols() const;
@@ -35,7 +35,7 @@ private:
 
   lsp::URIForFile uri;
   std::string content;
-  mlir::MLIRContext context; // of this version alone: nothing that a context keeps outlives it
+  mlir::MLIRContext context; // one per version, since a context never frees what it has made unique
   std::vector<std::unique_ptr<ModuleText>> modules;
 };
 

@@ -1,8 +1,8 @@
-//===- TextPlaces.h - Places in a text, as an editor and as MLIR name them ----===//
+//===- TextPlaces.h - Converts between an editor's and MLIR's places in a text -===//
 //
-// An editor counts lines from 0, and within a line the code units of UTF-16. MLIR counts lines and bytes from 1, or
-// points into the text. A place that is not in the text (an editor's beyond its end, MLIR's in another file) has an
-// invalid llvm::SMLoc.
+// An editor counts lines from 0, and UTF-16 code units within a line from 0. MLIR counts lines and bytes from 1, or
+// points into the text. A place that is not in the text (behind its end, or in another file) is converted to an invalid
+// llvm::SMLoc.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_LANGUAGE_SERVER_TEXTPLACES_H
@@ -18,7 +18,7 @@ namespace lsp = mlir::lsp;
 
 class TextPlaces {
 public:
-  /// Keeps a copy of the text, which is called `path` in MLIR's locations.
+  /// Keeps a copy of the text. `path` is its file name in MLIR's locations.
   TextPlaces(llvm::StringRef path, llvm::StringRef text);
 
   const llvm::SourceMgr &manager() const { return sources; }
@@ -26,7 +26,7 @@ public:
   llvm::StringRef path() const { return sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier(); }
 
   llvm::SMLoc find(const lsp::Position &position);
-  /// The first place in the location that is in this text.
+  /// Returns the first place in the location that is in this text.
   llvm::SMLoc find(mlir::Location location);
 
   lsp::Position positionOf(llvm::SMLoc place) const;

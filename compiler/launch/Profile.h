@@ -1,4 +1,4 @@
-//===- Profile.h - Where the time of a run went ------------------------------===//
+//===- Profile.h - How long each op of a run took ----------------------------===//
 //
 // With --profile=FILE a program writes a Chrome trace of all ranks, for about:tracing or Perfetto, and prints a table
 // of rank 0's times, by kind of op and by op, together with the peak rates of the machine.
@@ -23,7 +23,7 @@ std::string traceEvents(const runtime::Profiler &profiler, int64_t rank, int64_t
 
 /// Every rank calls it at the same point. Rank 0 writes the trace, to its `path`, and prints the table to stdout.
 ///   Errors  those of Communicator::exchange; those of File, on rank 0 only: callers must agree on the status
-///   themselves.
+///           themselves.
 absl::Status writeProfile(const std::string &path, const runtime::Profiler &profiler, const runtime::Peaks &peaks,
                           runtime::Communicator &ranks);
 

@@ -1,7 +1,7 @@
-//===- Arrays.h - Pieces of tensors as NumPy's arrays -----------------------------===//
+//===- Arrays.h - Pieces of tensors as NumPy arrays -------------------------------===//
 //
-// By the buffer protocol and NumPy's functions in Python alone: its C interface changed with NumPy 2, and the package
-// is for whatever version the interpreter has.
+// It uses only the buffer protocol and NumPy's Python functions. NumPy's C interface changed with version 2, and the
+// package must work with every version.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_PYTHON_ARRAYS_H
@@ -13,28 +13,29 @@
 
 namespace splitcast::python {
 
-/// The shape of a rank's piece: that of its box; of several, which micro-batches are cut into, one after the other
-/// along the first dimension.
+/// Returns the shape of a rank's piece: that of its box. If it has several boxes (one per micro-batch), they are
+/// concatenated along the first dimension.
 std::vector<int64_t> shapeOfPiece(const TensorInfo &info);
 
-/// An array without a copy; `owner` lives as long.
+/// Returns an array that shares the memory of a piece. It keeps `owner` alive, which must own the memory.
 pybind11::object viewOf(const TensorInfo &info, const std::byte *piece, bool isWritable, const pybind11::object &owner);
 
-/// An array, contiguous and not yet written.
+/// Returns a contiguous array whose elements are not initialized.
 pybind11::object emptyArray(runtime::ElementType type, const std::vector<int64_t> &shape);
 
-/// What `given` is, as an array, without a copy where it is one or shares its memory (buffer protocol, DLPack). Raises
-/// an error unless it has this type and shape; `what` is what it is given as. bf16, of which NumPy knows nothing, is
-/// uint16, its bits.
+/// Converts `given` to an array, without a copy if it is one or can share its memory (buffer protocol, DLPack). Raises
+/// an error unless the array has this type and shape; `what` names it in the message. Since NumPy has no bf16, arrays
+/// of bf16 have the type uint16, and the elements are the bits.
 pybind11::object arrayOf(const pybind11::object &given, runtime::ElementType type, const std::vector<int64_t> &shape,
                          const std::string &what);
 
-/// The same, or a copy, whose elements lie one after the other.
+/// Returns `array` if it is contiguous, else a contiguous copy.
 pybind11::object contiguous(const pybind11::object &array);
 
-/// Where the elements of an array of emptyArray() or contiguous() lie.
+/// Returns a pointer to the elements of an array of emptyArray() or contiguous().
 void *dataOf(const pybind11::object &array);
 
+/// Copies the elements of `from` to `view`.
 void copyTo(const pybind11::object &view, const pybind11::object &from);
 
 void bindArrays(pybind11::module_ &module);

@@ -1,4 +1,4 @@
-//===- BindGraph.h - Graphs, their ops and optimizers in Python ------------------===//
+//===- BindGraph.h - Python bindings of graphs, ops and optimizers ---------------===//
 #ifndef SPLITCAST_COMPILER_PYTHON_BINDGRAPH_H
 #define SPLITCAST_COMPILER_PYTHON_BINDGRAPH_H
 
@@ -8,20 +8,20 @@
 
 namespace splitcast::python {
 
-/// A graph, which sessions of it hold, too: they run in its context.
+/// A graph. Its sessions share the ownership of it, since they use its MLIR context.
 struct OwnedGraph {
   std::string device;
   Graph graph;
 };
 
-/// The line of Python's code that calls now, outside of this package.
+/// Returns the file and line of the innermost Python call that is outside of this package.
 Caller callerInPython();
 
-/// Tensor, ElementType, Sbp, Layout and Init.
+/// Binds Tensor, ElementType, Sbp, Layout and Init.
 void bindValues(pybind11::module_ &module);
-/// Optimizers, schedules of the learning rate and the scale of a loss.
+/// Binds optimizers, schedules of the learning rate, and the loss scale.
 void bindOptimizers(pybind11::module_ &module);
-/// After those: defaults of what they define are made.
+/// Binds ops. It must be called after the functions above, since default arguments have the types that these define.
 void bindOps(pybind11::module_ &module);
 pybind11::class_<OwnedGraph, std::shared_ptr<OwnedGraph>> bindGraph(pybind11::module_ &module);
 

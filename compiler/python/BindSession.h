@@ -1,4 +1,4 @@
-//===- BindSession.h - Compiled graphs in Python ---------------------------------===//
+//===- BindSession.h - Python bindings of sessions -------------------------------===//
 #ifndef SPLITCAST_COMPILER_PYTHON_BINDSESSION_H
 #define SPLITCAST_COMPILER_PYTHON_BINDSESSION_H
 
@@ -6,7 +6,7 @@
 
 namespace splitcast::python {
 
-/// Session, and Graph.compile, which makes one.
+/// Binds Session, and Graph.compile, which creates one.
 void bindSession(pybind11::module_ &module, pybind11::class_<OwnedGraph, std::shared_ptr<OwnedGraph>> &graph);
 
 } // namespace splitcast::python

@@ -1,6 +1,6 @@
-//===- Errors.h - What failed, as Python's exceptions ---------------------------===//
+//===- Errors.h - Statuses as Python exceptions ---------------------------------===//
 //
-// The rest of the project returns a status; here, where Python calls it, one that is not OK is raised.
+// The rest of the project returns statuses. The bindings raise those that are not OK.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_PYTHON_ERRORS_H
@@ -12,8 +12,9 @@
 
 namespace splitcast::python {
 
-/// Raises what is not OK: splitcast.InvalidError, a ValueError, of what the caller gave; splitcast.NotFoundError, a
-/// KeyError; else splitcast.Error, of which these are subclasses. Needs the interpreter's lock.
+/// Raises an exception if the status is not OK: splitcast.InvalidError (a ValueError) for InvalidArgument and
+/// OutOfRange, splitcast.NotFoundError (a KeyError) for NotFound, otherwise splitcast.Error, which is the base class of
+/// these. The caller must hold the interpreter's lock.
 void raiseUnlessOk(const absl::Status &status);
 [[noreturn]] void raise(const absl::Status &status);
 [[noreturn]] inline void raiseInvalid(const std::string &message) { raise(absl::InvalidArgumentError(message)); }
@@ -23,7 +24,7 @@ template <typename T> T valueOrRaise(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
-/// Runs `body` without the interpreter's lock, so that other threads of Python go on meanwhile.
+/// Runs `body` without the interpreter's lock, so that other Python threads can run meanwhile.
 template <typename Body> auto unlocked(Body &&body) {
   pybind11::gil_scoped_release release;
   return body();

@@ -1,7 +1,7 @@
-//===- Keywords.h - Python's keywords as what flags and options say --------------===//
+//===- Keywords.h - Converts Python's keyword arguments to flags and options -----===//
 //
-// Options have names, values and errors in one place, as texts; here keywords become such texts: threads=2 is
-// --threads=2, and {"stage": 2, "compute_type": "bf16"} is "stage=2,compute-type=bf16".
+// Flags and options are parsed from texts, which also checks them. Keyword arguments are converted to such texts:
+// threads=2 becomes --threads=2, and {"stage": 2, "compute_type": "bf16"} becomes "stage=2,compute-type=bf16".
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_PYTHON_KEYWORDS_H
@@ -15,12 +15,13 @@
 
 namespace splitcast::python {
 
-/// A number with all its digits, True and False as yes and no, a list as its elements with commas, else str().
+/// Returns the text of a value: a number with all its digits, True as "yes" and False as "no", the elements of a list
+/// or tuple separated by commas, and str(value) for anything else.
 std::string textOf(pybind11::handle value);
-/// "name=value,...", underscores as dashes; None is left out.
+/// Returns "name=value,...", with dashes for underscores in names. Keywords whose value is None are left out.
 std::string textOf(const pybind11::dict &keywords);
 
-/// Sets flags by keywords. A switch is given by True, and not by False.
+/// Sets flags from keywords. Those whose value is None or False are left out; True gives a switch.
 absl::Status parseKeywords(Flags &flags, const pybind11::dict &keywords);
 
 } // namespace splitcast::python

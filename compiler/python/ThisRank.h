@@ -1,4 +1,4 @@
-//===- ThisRank.h - This process as a rank -------------------------------------------===//
+//===- ThisRank.h - The rank that this Python process is -----------------------------===//
 #ifndef SPLITCAST_COMPILER_PYTHON_THISRANK_H
 #define SPLITCAST_COMPILER_PYTHON_THISRANK_H
 
@@ -14,28 +14,30 @@
 
 namespace splitcast::python {
 
-/// The job that this process is a rank of, from the first use of it to the end of the interpreter.
+/// This process's rank of its job. It exists from its first use to the end of the interpreter.
 class ThisRank {
 public:
-  /// Begins with the defaults unless begin() was called.
+  /// Returns the rank; begins it with default options if begin() was not called. Raises an error if the job has ended.
   static ThisRank &get();
-  /// With LaunchOptions, as their flags say them: timeout=60, threads=2. Once per process, by all ranks; they agree
-  /// that their devices are there.
+  /// Begins the rank. `options` are LaunchOptions, with the names of their flags: timeout=60, threads=2. All ranks call
+  /// it, once per process; they agree on their options, and that all have their devices. Raises errors.
   static void begin(const pybind11::dict &options);
-  /// Whether there is one.
+  /// Whether the rank has begun; it may have ended since.
   static bool hasBegun();
-  /// The exit status; with an error, of which the others hear.
+  /// Ends the job, with an error if one is given, which the other ranks are told. Returns the exit status.
   static int end(const std::optional<std::string> &error);
 
+  /// Requires that the job has not ended.
   Launch &launch() { return *ofRank; }
-  /// Requires that the job has not ended: else an error is raised.
+  /// Raises an error if the job has ended.
   void requireNotEnded() const;
-  /// Called before the launch ends: what uses it goes first. The number is for forget().
+  /// Registers a function that end() calls before it ends the launch, to destroy what uses the launch. Returns a number
+  /// with which forget() unregisters it.
   int64_t beforeEnd(std::function<void()> close);
   void forget(int64_t number) { closers.erase(number); }
 
 private:
-  std::unique_ptr<Launch> ofRank; ///< null: it has ended
+  std::unique_ptr<Launch> ofRank; ///< null if the job has ended
   std::map<int64_t, std::function<void()>> closers;
   int64_t next = 0;
 };

@@ -1,4 +1,4 @@
-//===- KeepNames.h - Values keep the names that a text gives them ---------------------===//
+//===- KeepNames.h - Keeps the names that a text gives to values ----------------------===//
 #ifndef SPLITCAST_COMPILER_TOOLS_KEEPNAMES_H
 #define SPLITCAST_COMPILER_TOOLS_KEEPNAMES_H
 

@@ -1,4 +1,4 @@
-//===- ReduceModule.h - Smaller modules with the same error ---------------------------------===//
+//===- ReduceModule.h - Reduces a module while it keeps a property --------------------------===//
 #ifndef SPLITCAST_COMPILER_TOOLS_REDUCEMODULE_H
 #define SPLITCAST_COMPILER_TOOLS_REDUCEMODULE_H
 
@@ -10,12 +10,12 @@
 
 namespace splitcast {
 
-/// Removes ops from `module` for as long as it verifies and `isInteresting` holds of it, which must hold at first. An
-/// op with results that are used gives way to an operand of the same type, or to a constant. Unused symbols go, too.
-/// Returns the number of modules that were tried. No single further step of these is possible then.
+/// Removes ops from `module` as long as the result verifies and `isInteresting` holds for it; it must hold at first.
+/// Uses of an op's results are replaced by an operand of the same type or by a constant. Unused symbols are removed,
+/// too. In the end no single further step is possible. Returns the number of modules that were tried.
 ///
-/// `isInteresting` must not change its argument, and is called about ops^2 times at worst: a module that fails in a
-/// second takes minutes to reduce.
+/// `isInteresting` must not change its argument. In the worst case it is called about ops^2 times: if it takes a
+/// second, reducing a module takes minutes.
 int64_t reduce(mlir::OwningOpRef<mlir::ModuleOp> &module, std::function<bool(mlir::ModuleOp)> isInteresting);
 
 } // namespace splitcast

@@ -14,9 +14,9 @@
 namespace splitcast {
 
 struct RunFlags {
-  std::string module;   ///< path
-  std::string function; ///< empty: the module's only one, or "train"
-  int64_t steps = -1;   ///< -1: as many as the inputs have, or 1 without inputs
+  std::string module;   ///< the path of the module
+  std::string function; ///< the function to run; if empty, the module's only one, or "train"
+  int64_t steps = -1;   ///< the number of steps; -1: as many as the inputs have, or 1 without inputs
   sbp::ZeroOptions zero = CompileOptions::withoutZero();
   int64_t seed = 0;
   std::vector<NamedFile> inputs, outputs;
