@@ -1,6 +1,6 @@
-//===- Halves.h - bf16 and f16 in the memory of libraries ---------------------------------------------------===//
+//===- Halves.h - Converts the bits of f16 and bf16 to f32 and back -----------------------------------------===//
 //
-// The numbers of PTX (ptx/PtxFloat.h), as bits and f32.
+// For the emulated libraries. It converts like PTX (ptx/PtxFloat.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_CUDA_ON_CPU_HALVES_H

@@ -1,7 +1,7 @@
-//===- Memory.h - Allocations that stand for a GPU's memory -----------------------------------------------===//
+//===- Memory.h - The memory of the emulated GPU ----------------------------------------------------------===//
 //
-// Every byte that work of the device reads or writes must lie in one of them while the work runs. New memory holds a
-// pattern. Page-locked memory of the host counts as visible to the device.
+// All bytes that the device reads or writes must belong to live allocations while it does so. New memory is filled with
+// a pattern. The device can also access page-locked memory of the host.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_CUDA_ON_CPU_MEMORY_H
@@ -16,21 +16,23 @@ namespace splitcast::cuda_on_cpu {
 
 enum class MemoryKind { Device, PageLocked };
 
-/// Of this process. Thread-safe.
+/// The allocations of this process. It is thread-safe.
 class Memory : public GlobalMemory {
 public:
   static Memory &get();
 
-  /// Aligned to `alignment` bytes; null if there is none left (SPLITCAST_CUDA_ON_CPU_BYTES limits the device's).
+  /// Allocates memory, aligned to `alignment` bytes. Returns null if there is not enough left;
+  /// SPLITCAST_CUDA_ON_CPU_BYTES limits device memory.
   void *allocate(size_t bytes, size_t alignment, MemoryKind kind);
-  /// Whether `data` was an allocation of this kind. Null is.
+  /// Releases an allocation. Returns false if `data` is not one of this kind. Null is allowed.
   bool release(void *data, MemoryKind kind);
 
   Range rangeOf(uint64_t address) const override;
-  /// InvalidArgument, with `what` in its text, unless all bytes lie in one allocation. No bytes may lie anywhere.
+  /// Checks that all bytes belong to one allocation; with 0 bytes it always succeeds.
+  ///   Errors  InvalidArgument, with `what` in the message.
   absl::Status check(const void *data, size_t bytes, absl::string_view what) const;
 
-  /// Bytes of device memory: now, and the most there were.
+  /// The bytes of device memory that are allocated now, and the most that were allocated at a time.
   int64_t deviceBytes() const;
   int64_t mostDeviceBytes() const;
 

@@ -13,11 +13,11 @@ namespace splitcast::cuda_on_cpu {
 
 struct Transfer {
   int peer;
-  std::byte *data; ///< only read when it is sent
+  std::byte *data; ///< if it is sent, it is only read
   size_t bytes;
 };
 
-/// Every wait ends with Cancelled once `stop` is set.
+/// This rank's connections to all other ranks. If `stop` is set, every wait ends with the error Cancelled.
 class Mesh {
 public:
   Mesh(std::string name, int rank, int size, const std::atomic<bool> &stop)
@@ -26,10 +26,11 @@ public:
   Mesh &operator=(const Mesh &) = delete;
   ~Mesh();
 
-  /// Until all ranks of that name are there.
+  /// Connects to all ranks of the mesh of this name; waits until they are there.
   absl::Status connect();
 
-  /// All transfers, those of a pair in order. Unavailable: the peer is gone.
+  /// Does all transfers at the same time; those between two ranks are done in order.
+  ///   Errors  Unavailable: a peer has ended.
   absl::Status exchange(const std::vector<Transfer> &sends, const std::vector<Transfer> &receives);
 
 private:
@@ -41,7 +42,7 @@ private:
   const int rank;
   const std::atomic<bool> &stop;
   int listener = -1;
-  std::vector<int> sockets; ///< by peer
+  std::vector<int> sockets; ///< one per rank; -1 if there is none
 };
 
 } // namespace splitcast::cuda_on_cpu

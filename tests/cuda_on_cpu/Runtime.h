@@ -1,4 +1,4 @@
-//===- Runtime.h - What other libraries of CUDA build on ---------------------------------------------------===//
+//===- Runtime.h - The part of the emulated runtime that the other libraries use ---------------------------===//
 #ifndef SPLITCAST_TESTS_CUDA_ON_CPU_RUNTIME_H
 #define SPLITCAST_TESTS_CUDA_ON_CPU_RUNTIME_H
 
@@ -8,7 +8,7 @@ namespace splitcast::cuda_on_cpu {
 
 Stream &streamOf(cudaStream_t stream);
 
-/// Of this thread: the one chosen last.
+/// The device that this thread has set last.
 int currentDevice();
 
 } // namespace splitcast::cuda_on_cpu

@@ -1,11 +1,11 @@
 //===- Streams.h - Streams, events and captures -------------------------------------------------------------===//
 //
-// A stream is a thread that does its work in order; streams run side by side. While a stream is captured, its work
-// becomes nodes of a graph instead, under CUDA's rules: what waits for the host is refused, a stream joins by waiting
-// for an event of the capture, and must be joined again at its end.
+// A stream is a thread that does its work in order; different streams run in parallel. While a stream is captured, its
+// work becomes nodes of a graph instead. CUDA's rules apply: calls that would wait are errors, another stream joins the
+// capture by waiting for one of its events, and it must be joined back before the capture ends.
 //
-// With SPLITCAST_CUDA_ON_CPU_SEED set, work begins late by pseudo-random times, and the nodes of a graph run in a
-// pseudo-random order that their dependencies allow.
+// If SPLITCAST_CUDA_ON_CPU_SEED is set, work begins after pseudo-random delays, and the nodes of a graph run in a
+// pseudo-random order that respects their dependencies.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_CUDA_ON_CPU_STREAMS_H
@@ -23,31 +23,31 @@
 
 namespace splitcast::cuda_on_cpu {
 
-/// What a stream does at once. An error is printed, and makes every later question for the device's state fail.
+/// A unit of work of a stream. An error is printed, and from then on deviceState() returns it.
 struct Work {
   std::string what;
   std::function<absl::Status()> run;
-  /// Of one kind of work, the parts of a graph stay in the order of their calls; "": in any.
+  /// Nodes of a graph with the same `order` run in the order of their calls. If it is empty, they may run in any order.
   std::string order = {};
 };
 
 struct Graph {
   struct Node {
     Work work;
-    std::set<size_t> after; ///< nodes that come first
+    std::set<size_t> after; ///< the nodes that must run before it
   };
   std::vector<Node> nodes;
 };
 
-/// A capture under way.
+/// A capture in progress.
 struct Capture {
   Graph graph;
   std::map<std::string, size_t> lastOfOrder;
-  bool isBroken = false; ///< something was asked that a capture forbids
+  bool isBroken = false; ///< whether there was a call that is not allowed in a capture
   bool hasEnded = false;
 };
 
-/// Reached when the stream has come so far.
+/// A point in the work of a stream, which is reached when the work before it is done.
 struct Mark {
   bool isReached = false;
 };
@@ -57,17 +57,17 @@ public:
   Stream();
   Stream(const Stream &) = delete;
   Stream &operator=(const Stream &) = delete;
-  /// Its work is done first, by a thread that nobody waits for.
+  /// Does not wait: the stream's thread ends by itself when all work is done.
   ~Stream();
 
-  /// cudaSuccess, or why the work was not taken.
+  /// Appends work. Returns cudaSuccess, or why the work was not accepted.
   cudaError_t add(Work work);
   bool isIdle() const;
   void waitUntilIdle() const;
 
-  std::shared_ptr<Capture> capture; ///< null: none
-  bool isOrigin = false;            ///< of the capture
-  std::set<size_t> tail;            ///< of the capture: what the next node comes after
+  std::shared_ptr<Capture> capture; ///< the capture that it belongs to; null if there is none
+  bool isOrigin = false;            ///< whether the capture began on this stream
+  std::set<size_t> tail;            ///< the nodes of the capture after which the next one runs
 
 private:
   struct Queue;
@@ -75,12 +75,12 @@ private:
 };
 
 struct Event {
-  std::shared_ptr<Mark> mark;       ///< null: not recorded
-  std::shared_ptr<Capture> capture; ///< recorded in
-  std::set<size_t> tail;            ///< of the capture
+  std::shared_ptr<Mark> mark;       ///< null if it was not recorded
+  std::shared_ptr<Capture> capture; ///< the capture in which it was recorded, if any
+  std::set<size_t> tail;            ///< the nodes of the capture that come before it
 };
 
-/// The first error of any work, or OK.
+/// Returns the first error of any work, or OK.
 absl::Status deviceState();
 
 bool isCapturing(Stream &stream);

@@ -1,4 +1,4 @@
-//===- CountingDevice.h - What is asked of a device, and what of it is used -----===//
+//===- CountingDevice.h - Counts the memory of a device, and what is touched of it -===//
 #ifndef SPLITCAST_TESTS_COMPILER_PREDICTION_COUNTINGDEVICE_H
 #define SPLITCAST_TESTS_COMPILER_PREDICTION_COUNTINGDEVICE_H
 
@@ -8,14 +8,16 @@
 
 namespace splitcast::prediction {
 
-/// A host device that counts its memory, with small pages, so that the system can say of each whether it was touched.
+/// A host device that counts the memory it has given out. It uses small pages, for each of which the system knows
+/// whether it was touched.
 class CountingDevice : public runtime::Device {
 public:
   explicit CountingDevice(const std::string &objectCacheDir);
 
-  /// What was asked for, and not given back.
+  /// The bytes of all buffers that were allocated and not released.
   int64_t heldBytes() const;
-  /// Of that, pages that nobody has read or written; those at the ends of a buffer are counted whole.
+  /// The bytes of the pages of these buffers that were never read or written. Pages at the ends of a buffer count
+  /// whole.
   int64_t untouchedBytes() const;
 
   std::string kind() const override { return host->kind(); }
@@ -43,7 +45,7 @@ private:
   absl::StatusOr<runtime::Buffer> note(absl::StatusOr<runtime::Buffer> made);
 
   std::unique_ptr<runtime::Device> host;
-  std::map<std::byte *, int64_t> held; ///< bytes of each buffer
+  std::map<std::byte *, int64_t> held; ///< the size of each buffer
 };
 
 } // namespace splitcast::prediction

@@ -1,6 +1,6 @@
-//===- Measured.h - What a session does, beside what its report says -------------===//
+//===- Measured.h - Compares what a session does with its reports ----------------===//
 //
-// Of a rank under mpirun, linked with tests/runtime/mpi/CountingMpi.h.
+// For a rank under mpirun, in a program that is linked with tests/runtime/mpi/CountingMpi.h.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_COMPILER_PREDICTION_MEASURED_H
@@ -13,12 +13,13 @@
 
 namespace splitcast::prediction {
 
-/// Runs the function once.
-///   Errors  DataLoss: MPI was given other bytes or messages than the report says.
+/// Runs the function once, and compares its traffic with the communication report.
+///   Errors  DataLoss: MPI was asked to send other bytes or messages than reported.
 absl::Status runAndCompareTraffic(Session &session, const std::string &function);
 
-/// The one session of this device, after it has run each of its functions.
-///   Errors  DataLoss: it holds other bytes than the report says, or some that nothing has touched.
+/// Compares the memory that the device holds with the memory report. The device must have one session, which must have
+/// run each of its functions.
+///   Errors  DataLoss: the device holds other bytes than reported, or some that were never touched.
 absl::Status compareHeld(const CountingDevice &device, const MemoryReport &report, const std::string &function);
 
 } // namespace splitcast::prediction

@@ -8,8 +8,8 @@
 
 namespace splitcast::prediction {
 
-/// Three layers of ragged sizes, the first two about `width` wide, cross-entropy, and Adam, over `ranks` ranks. Then
-/// `predict`, which needs less.
+/// Returns a module for `ranks` ranks. Its function "train" has three layers of ragged sizes (the first two about
+/// `width` wide), cross-entropy and Adam; its function "predict" needs less memory.
 inline absl::StatusOr<std::string> modelText(int64_t ranks, int64_t width = 53) {
   Graph graph({.deviceKind = "cpu", .axes = {{"dp", ranks}}});
   graph.function("train");

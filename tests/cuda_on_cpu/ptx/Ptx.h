@@ -1,11 +1,11 @@
 //===- Ptx.h - Kernels in PTX, run on the CPU -----------------------------------------------===//
 //
-// Runs what LLVM wrote for a GPU exactly as its text says, on a machine without one, and checks every access as
-// compute-sanitizer's memcheck, racecheck and synccheck do. 32 threads that follow each other are a warp and go through
-// the code together until they branch apart.
+// Interprets the PTX that LLVM wrote for a GPU, on a machine without one. It checks every access, like memcheck,
+// racecheck and synccheck of compute-sanitizer. 32 consecutive threads are a warp; they run the code together until
+// they branch to different places.
 //
-// With SPLITCAST_CUDA_ON_CPU_SEED set to a number, blocks, warps and threads between barriers run in an order that
-// follows from it; otherwise in the order of their numbers.
+// If SPLITCAST_CUDA_ON_CPU_SEED is set to a number, blocks, warps and threads between barriers run in a pseudo-random
+// order with this seed; otherwise in the order of their numbers.
 //
 #ifndef SPLITCAST_TESTS_CUDA_ON_CPU_PTX_PTX_H
 #define SPLITCAST_TESTS_CUDA_ON_CPU_PTX_PTX_H
@@ -25,15 +25,15 @@ namespace splitcast::cuda_on_cpu {
 
 struct Program;
 
-/// What kernels may touch outside of their own memory.
+/// The memory that kernels may access, apart from their own shared and local memory.
 class GlobalMemory {
 public:
   struct Range {
     uint64_t begin = 0, end = 0;
   };
   virtual ~GlobalMemory() = default;
-  /// The live allocation that holds `address`; begin == end == 0: none does. Asked once per launch for most accesses,
-  /// for the ranges it gave are remembered until the launch ends.
+  /// Returns the live allocation that contains `address`; begin == end == 0 if there is none. A launch caches results,
+  /// so allocations must not change while it runs.
   virtual Range rangeOf(uint64_t address) const = 0;
 };
 
@@ -41,32 +41,33 @@ struct PtxGrid {
   std::array<uint32_t, 3> blocks, threads;
 };
 
-/// What costs time and may be left out. (Bounds, alignment and undefined registers are always checked.)
+/// Checks that take time and can be switched off. (Bounds, alignment and undefined registers are always checked.)
 struct PtxChecks {
-  /// Conflicting accesses of threads that no barrier orders, in shared and global memory, and ld.global.nc of what the
-  /// launch stores.
+  /// Checks for races: conflicting accesses to shared or global memory by threads that no barrier orders, and
+  /// ld.global.nc of memory that the launch writes.
   bool races = true;
 };
 
-/// Device addresses are addresses of the host.
+/// A parsed PTX module. Device addresses are host addresses.
 class PtxModule {
 public:
   ~PtxModule();
-  /// Errors  InvalidArgument: the line, its text, and what is unknown or wrong in it.
+  ///   Errors  InvalidArgument: the text is wrong, or has something unknown. The message has the line and its text.
   static absl::StatusOr<std::unique_ptr<PtxModule>> parse(absl::string_view text);
 
   bool hasKernel(const std::string &name) const;
-  /// Bytes of each argument of a kernel, in order.
+  /// The number of bytes of each argument of a kernel, in order.
   std::vector<int64_t> argumentBytes(const std::string &name) const;
 
-  /// Runs the whole grid on this thread; may be called on several threads at once.
-  ///   Ownership  reads argumentBytes() bytes from each of `arguments` at its start.
-  ///   Errors     NotFound: no such kernel. InvalidArgument with the kernel, block, thread and line: what a GPU would
-  ///              refuse, or would leave undefined; what the launch has stored until then stays.
+  /// Runs the whole grid in the calling thread. Several threads may call it at the same time.
+  ///   Ownership  It reads argumentBytes() bytes from each of `arguments` when it begins.
+  ///   Errors     NotFound: there is no such kernel. InvalidArgument: the kernel did something that is an error or
+  ///              undefined on a GPU. The message has the kernel, block, thread and line. Memory that was written until
+  ///              then keeps its values.
   absl::Status run(const std::string &name, const PtxGrid &grid, void *const *arguments, const GlobalMemory &memory,
                    const PtxChecks &checks = PtxChecks()) const;
 
-  /// Instructions that all threads of all launches have executed; some of the text count as two.
+  /// The number of instructions that all threads of all launches have executed. Some instructions count as two.
   int64_t executedInstructions() const { return executed; }
 
 private:

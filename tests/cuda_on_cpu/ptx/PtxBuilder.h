@@ -1,7 +1,7 @@
-//===- PtxBuilder.h - From statements of PTX to instructions ---------------------------------===//
+//===- PtxBuilder.h - Translates statements of PTX to instructions ---------------------------===//
 //
-// The body of a routine is read statement by statement, and each is at once turned into instructions by the function
-// that its opcode names; PtxOps*.cc have these. The first error is kept, and what follows it is not looked at.
+// The body of a routine is read statement by statement. The function for a statement's opcode, in one of PtxOps*.cc,
+// translates it to instructions. Translation stops at the first error.
 //
 #ifndef SPLITCAST_TESTS_CUDA_ON_CPU_PTX_PTXBUILDER_H
 #define SPLITCAST_TESTS_CUDA_ON_CPU_PTX_PTXBUILDER_H
@@ -39,7 +39,7 @@ enum class Type : uint8_t {
   F64
 };
 
-/// None: no type is called so.
+/// Returns the type with this name, or None.
 Type typeNamed(absl::string_view name);
 uint32_t bytesOf(Type type);
 inline bool isSigned(Type type) { return type >= Type::S8 && type <= Type::S64; }
@@ -51,9 +51,10 @@ inline bool isFloat(Type type) { return type >= Type::F16; }
 struct Symbol {
   enum class Kind : uint8_t { Register, Special, Clock, CallParam, Shared, Local, Global, KernelParam };
   Kind kind;
-  /// Of a register or a parameter of a call: its bytes per lane, and its place (0: it has none yet).
+  /// For a register or a parameter of a call, its bytes per lane and its offset in the register file; 0 if it has none
+  /// yet.
   uint32_t bytes = 0, at = 0;
-  uint64_t address = 0; // in its space
+  uint64_t address = 0; // for a variable: its address in its space
   Special special = Special::TidX;
   std::string name = {};
 };
@@ -63,7 +64,7 @@ struct Operand {
   enum class Kind : uint8_t { Register, Clock, Immediate, Address, Vector, Pair, List, Name, Sink };
   Kind kind = Kind::Sink;
   bool negated = false;
-  /// Of a floating-point immediate: 4 or 8; of any other: 0.
+  /// The bytes of a floating-point immediate, 4 or 8; 0 for all others.
   uint32_t floatBytes = 0;
   uint32_t at = 0, bytes = 0;
   uint64_t bits = 0;
@@ -80,9 +81,9 @@ struct Statement {
   std::vector<absl::string_view> parts;
   std::vector<Operand> operands;
 
-  /// Whether the next modifier is this one, which is then done with.
+  /// Consumes the next modifier if it is this one; otherwise returns false.
   bool take(absl::string_view modifier);
-  /// The first of these that is next, and done with; -1: none of them.
+  /// Consumes the next modifier if it is one of these, and returns its index; otherwise returns -1.
   int takeOneOf(std::initializer_list<absl::string_view> modifiers);
   Type takeType();
   bool isDone() const { return next == parts.size(); }
@@ -97,32 +98,34 @@ public:
   Builder(Program &into, Routine &of, Frame &its, const std::map<std::string, Symbol> &moduleSymbols)
       : program(into), routine(of), frame(its), module(moduleSymbols) {}
 
-  /// The statements between two tokens.
+  /// Translates the statements between two tokens.
   absl::Status lowerBody(const Token *begin, const Token *end);
 
-  // For the functions that opcodes name.
+  // The functions below are for the functions of opcodes.
 
   void fail(absl::string_view what);
   bool failed() const { return !error.ok(); }
-  /// With this many operands, and no modifier left; else fails.
+  /// Checks that the statement has this many operands and no modifier left; otherwise it is an error.
   bool expect(const Statement &statement, size_t operands);
-  /// The register of an operand that is read as `type`; constants get one.
+  /// Returns the register of an operand that is read as `type`. A constant gets a register.
   uint32_t source(const Operand &operand, Type type);
   uint32_t source(const Operand &operand, uint32_t bytes);
   uint32_t target(const Operand &operand, uint32_t bytes);
   uint32_t target(const Operand &operand, Type type) { return target(operand, bytesOf(type)); }
-  /// 64 bits; what is added to it is the operand's offset.
+  /// Returns the register with the 64 bits of an address. The operand's offset must still be added to it.
   uint32_t address(const Operand &operand);
   uint32_t constant(uint32_t bytes, uint64_t bits);
   uint32_t temporary(uint32_t bytes) { return allocate(bytes); }
-  /// `at` with another number of bytes: sign- or zero-extended, or its low ones. No instruction where nothing changes.
+  /// Returns a register with the value of `at` in another number of bytes: sign- or zero-extended, or its low bytes. If
+  /// the number is the same, this is `at`.
   uint32_t resized(uint32_t at, uint32_t bytes, uint32_t wanted, bool isSigned);
   void resizeInto(uint32_t target, uint32_t wanted, uint32_t at, uint32_t bytes, bool isSigned);
   Inst &emit(Handler handler, uint32_t d, std::initializer_list<uint32_t> sources, int64_t immediate = 0);
-  /// An instruction whose `immediate` is where the label stands.
+  /// Emits an instruction whose `immediate` is the position of the label.
   void emitBranch(Handler handler, std::initializer_list<uint32_t> sources, absl::string_view label);
   const std::vector<std::string> *table(absl::string_view label) const;
-  /// The next of Program::lists, to be filled with where these labels stand.
+  /// Appends the positions of these labels to Program::lists, and returns the index of the first one. The positions are
+  /// filled in later.
   uint32_t listOfLabels(const std::vector<std::string> &labels);
   Routine *routineNamed(absl::string_view name) const;
   size_t indexOf(const Routine &wanted) const;
@@ -187,9 +190,10 @@ Lowerings memoryLowerings();
 Lowerings atomicLowerings();
 Lowerings controlLowerings();
 
-/// A number as an immediate writes it; false: it is none.
+/// Parses an immediate. Returns false if `text` is none.
 bool parseImmediate(absl::string_view text, uint64_t &bits, uint32_t &floatBytes);
-/// `.align`, a type, a name and a number of elements, as variables and parameters are declared; false: `text` is wrong.
+/// A declaration of a variable or parameter: `.align`, a type, a name and a number of elements. parseDeclaration
+/// returns false if the text is wrong.
 struct Declaration {
   std::string name;
   Type type = Type::None;

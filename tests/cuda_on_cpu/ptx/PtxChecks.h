@@ -1,8 +1,8 @@
-//===- PtxChecks.h - Which thread touched which byte -----------------------------------------===//
+//===- PtxChecks.h - Finds races between threads ---------------------------------------------===//
 //
-// For each granule of memory (4 bytes; fewer where a narrower access was seen) the last store and the last load are
-// remembered: by which thread, and in which segment of the launch. A block and each barrier begin a new segment, so
-// segments tell what a barrier orders. Several readers of a segment become one entry, "many of this warp" or "many".
+// For each granule of memory (4 bytes; fewer after a narrower access) it stores the last store and the last load, each
+// with its thread and its segment of the launch. A segment begins with each block and at each barrier, so accesses in
+// different segments of a block are ordered. Several readers in a segment are stored as "many of this warp" or "many".
 //
 #ifndef SPLITCAST_TESTS_CUDA_ON_CPU_PTX_PTXCHECKS_H
 #define SPLITCAST_TESTS_CUDA_ON_CPU_PTX_PTXCHECKS_H
@@ -21,12 +21,13 @@ enum class Access : uint8_t { Load, LoadNoncoherent, LoadAtomic, Store, Atomic }
 class RaceCheck {
 public:
   void beginBlock();
-  /// All threads of the block have reached a barrier.
+  /// Called when all threads of the block have reached a barrier.
   void barrier();
   void warpBarrier(uint32_t warp, uint32_t lanes);
 
-  /// Threads firstThread, firstThread + 1, ... of the block touch `bytes` bytes each, side by side from `address` on;
-  /// false: one of them conflicts, and conflict() says with what. `bytes` is a power of two that divides `address`.
+  /// Called when threads firstThread, firstThread + 1, ... of the block access `bytes` bytes each, consecutively from
+  /// `address` on. `bytes` is a power of two that divides `address`. Returns false if an access conflicts with another
+  /// one; conflict() then describes it.
   bool global(Access access, uint64_t address, unsigned bytes, unsigned firstThread, unsigned threads) {
     return rows<false>(access, address, bytes, firstThread, threads);
   }
@@ -34,11 +35,12 @@ public:
     return rows<true>(access, address, bytes, firstThread, threads);
   }
   const std::string &conflict() const { return found; }
-  /// Whether bar.warp.sync of all lanes, or none, was the warp's last: then its lanes are alike but for their numbers.
+  /// Whether the warp's last bar.warp.sync was one of all lanes, or there was none. Then its lanes differ only in their
+  /// numbers.
   bool lanesAreAlike(uint32_t warp) const { return warpBarriers[warp].lanes == ~uint32_t{0}; }
 
 private:
-  /// Segment << 12, thread << 1, and a bit: of `store`, whether it was atomic; of `load`, whether noncoherent.
+  /// segment << 12 | thread << 1 | a bit, which says whether the store was atomic, or the load was noncoherent.
   struct Entry {
     uint32_t store = 0, load = 0;
   };

@@ -1,4 +1,4 @@
-//===- PtxFloat.h - Arithmetic as PTX defines it ---------------------------------------------===//
+//===- PtxFloat.h - Floating-point arithmetic as PTX defines it ------------------------------===//
 #ifndef SPLITCAST_TESTS_CUDA_ON_CPU_PTX_PTXFLOAT_H
 #define SPLITCAST_TESTS_CUDA_ON_CPU_PTX_PTXFLOAT_H
 
@@ -10,7 +10,7 @@
 
 namespace splitcast::cuda_on_cpu {
 
-/// To the nearest (ties to even), towards zero, down, up.
+/// Rounding to the nearest (ties to even), towards zero, towards -infinity, and towards +infinity.
 enum class Rounding : uint8_t { Nearest, Zero, Down, Up };
 
 struct Half {
@@ -21,7 +21,7 @@ struct Bfloat {
   static constexpr int kExponentBits = 8, kFractionBits = 7;
   uint16_t bits;
 };
-/// Two in a register, the lower one first.
+/// Two numbers in one register.
 template <class T> struct Two {
   T low, high;
 };
@@ -45,7 +45,7 @@ inline double widened(Half value) {
   return (value.bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
-/// Rounds once; NaN becomes the canonical one.
+/// Converts to T with a single rounding. A NaN becomes the canonical NaN.
 template <class T> T narrowed(double value, Rounding rounding) {
   constexpr int fractionBits = T::kFractionBits, least = 2 - (1 << (T::kExponentBits - 1));
   constexpr uint64_t infinity = uint64_t{(1 << T::kExponentBits) - 1} << fractionBits;
@@ -61,7 +61,7 @@ template <class T> T narrowed(double value, Rounding rounding) {
   const uint64_t mantissa = (bits & ((uint64_t{1} << 52) - 1)) | (field == 0 ? 0 : uint64_t{1} << 52);
   const int normal = exponent < least ? least : exponent;
   int shift = normal - fractionBits - (exponent - 52);
-  shift = shift > 63 ? 63 : shift; // far below the least that there is: only the direction counts
+  shift = shift > 63 ? 63 : shift; // the value is far below the smallest number: only the rounding's direction matters
   const uint64_t lost = mantissa & ((uint64_t{1} << shift) - 1), half = uint64_t{1} << (shift - 1);
   uint64_t kept = mantissa >> shift;
   const bool up = rounding == Rounding::Nearest ? lost > half || (lost == half && (kept & 1) != 0)
@@ -77,7 +77,8 @@ template <class T> T narrowed(double value, Rounding rounding) {
   return {static_cast<uint16_t>(sign | code)};
 }
 
-/// `exact` is a sum, product or value that long double holds exactly (64 bits of precision).
+/// Rounds `exact` to T. It is exact: a value, sum or product that long double, with 64 bits of precision, can
+/// represent.
 template <class T> T roundedFrom(long double exact, Rounding rounding) {
   T value = static_cast<T>(exact);
   const auto back = static_cast<long double>(value);
@@ -92,13 +93,13 @@ template <class T> T roundedFrom(long double exact, Rounding rounding) {
   return value;
 }
 
-/// A GPU's 32-bit arithmetic has one NaN only.
+/// Makes a NaN canonical: a GPU's 32-bit arithmetic has only one NaN.
 inline float canonical(float value) { return value != value ? bitsAs<float>(0x7FFFFFFFU) : value; }
 inline double canonical(double value) { return value; }
 
-/// a * b + c, rounded to odd: rounding that to fewer bits rounds once.
+/// Returns a * b + c, rounded to odd. Rounding this result to fewer bits is like a single rounding of the exact value.
 inline double fusedToOdd(double a, double b, double c) {
-  const double product = a * b; // exact, for Half and Bfloat
+  const double product = a * b; // exact, since a and b come from Half or Bfloat
   const double sum = product + c;
   if (!std::isfinite(sum))
     return sum;

@@ -1,4 +1,4 @@
-//===- PtxOps.h - What the files of instructions share ---------------------------------------===//
+//===- PtxOps.h - Shared by the files that implement instructions ----------------------------===//
 #ifndef SPLITCAST_TESTS_CUDA_ON_CPU_PTX_PTXOPS_H
 #define SPLITCAST_TESTS_CUDA_ON_CPU_PTX_PTXOPS_H
 
@@ -8,10 +8,10 @@
 
 namespace splitcast::cuda_on_cpu {
 
-/// Arithmetic on values of T wraps in this type.
+/// The unsigned type in which arithmetic on values of T is done, so that it wraps.
 template <class T> using Wrapping = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
-// Op has a static function of() of the lane's values.
+// Handlers of elementwise instructions: Op has a static function of(), which computes a lane's result.
 
 template <class Op, class D, class A> Next unary(Warp &warp, const Inst &inst, uint32_t lanes) {
   const A *a = warp.lanes<A>(inst.sources[0]);
@@ -37,7 +37,7 @@ template <class Op, class D, class A, class B, class C> Next ternary(Warp &warp,
   return Next::Step;
 }
 
-/// make(value of the type), or null: it is no float.
+/// Returns make(a value of the C++ type) for a floating-point type, else null.
 template <class F> Handler ofFloat(Type type, F make) {
   switch (type) {
   case Type::F16:
@@ -52,7 +52,7 @@ template <class F> Handler ofFloat(Type type, F make) {
     return nullptr;
   }
 }
-/// make(T()) for the C++ type of a type; null: it is none of these.
+/// Returns make(a value of the C++ type) for a signed or unsigned integer type, else null.
 template <class F> Handler ofInteger(Type type, F make) {
   switch (type) {
   case Type::U16:
@@ -86,11 +86,12 @@ template <class F> Handler ofBits(Type type, F make) {
   }
 }
 
-/// d, a, b, ... of `type` each; fails where there is no handler for the type, or a modifier is left.
+/// Lowers an instruction whose destination and sources all have type `type`. It is an error if `handler` is null, or if
+/// a modifier is left.
 void lowerAlike(Builder &builder, const Statement &statement, Type type, Handler handler, size_t sources);
-/// add, sub and mad with the modifier "cc", which comes next; false: it does not.
+/// Lowers add, sub and mad with the modifier "cc", if that is the next one; otherwise returns false.
 bool lowerCarrying(Builder &builder, Statement &statement);
-/// add, sub, mul, fma, min, max, neg and abs of floating-point types.
+/// Lowers add, sub, mul, fma, min, max, neg and abs of floating-point types.
 void lowerFloat(Builder &builder, Statement &statement);
 inline bool isOfFloat(const Statement &statement) { return isFloat(typeNamed(statement.parts.back())); }
 

@@ -1,8 +1,9 @@
-//===- PtxProgram.h - PTX, decoded ----------------------------------------------------------===//
+//===- PtxProgram.h - Decoded PTX -----------------------------------------------------------===//
 //
-// A warp has one register file: for each register a header of 32 bytes, whose last four are the lanes that have been
-// written, then 32 values, of as many bytes as the register has. An instruction names registers by the offset of those
-// values. Immediates, special registers and temporaries of the decoder are registers too; so operands are of one kind.
+// A warp has one register file. In it, each register has a header of 32 bytes, whose last four are the mask of lanes
+// that have been written, and then 32 values of the register's size. An instruction refers to a register by the offset
+// of its values. Immediates, special registers and temporaries of the decoder are registers, too, so that there is only
+// one kind of operand.
 //
 #ifndef SPLITCAST_TESTS_CUDA_ON_CPU_PTX_PTXPROGRAM_H
 #define SPLITCAST_TESTS_CUDA_ON_CPU_PTX_PTXPROGRAM_H
@@ -22,19 +23,20 @@ namespace splitcast::cuda_on_cpu {
 
 constexpr uint32_t kWarpSize = 32, kMostThreads = 1024, kAllLanes = ~uint32_t{0};
 constexpr uint32_t kRegisterHeaderBytes = 32;
-/// The register that instructions name which have no destination, or fewer sources; all lanes always count as written.
+/// The register that stands for a missing destination or source. All its lanes count as written.
 constexpr uint32_t kNoRegister = kRegisterHeaderBytes;
 constexpr uint32_t kFirstFreeRegister = kNoRegister + kWarpSize * 8;
 
-/// Addresses in the windows of shared memory, local memory and parameters begin here, that 0 is in none of them.
+/// The first address in the windows of shared memory, local memory and parameters, so that 0 is never valid.
 constexpr uint64_t kWindowBegin = 1024;
-/// Generic addresses of these windows; no address of the host has these upper bits.
+/// The generic addresses of these windows. No host address has these upper bits.
 constexpr uint64_t kSharedWindow = uint64_t{0xFF51} << 48, kLocalWindow = uint64_t{0xFF52} << 48,
                    kParamWindow = uint64_t{0xFF53} << 48, kWindowMask = uint64_t{0xFFFF} << 48;
 
 enum class Space : uint8_t { Generic, Global, Const, Shared, Local, Param };
 
-/// What comes after an instruction: the next one, what the warp's own counters say, or nothing.
+/// What follows an instruction: the next one (Step), the one at which the warp's program counters are (Flow), or
+/// nothing because of an error (Fault).
 enum class Next : uint8_t { Step, Flow, Fault };
 
 class Warp;
@@ -47,11 +49,11 @@ struct Inst {
   /// A predicate, or kNoRegister.
   uint32_t guard = kNoRegister, d = kNoRegister;
   std::array<uint32_t, 4> sources = {kNoRegister, kNoRegister, kNoRegister, kNoRegister};
-  /// Of a vector or a table: the first in Program::lists.
+  /// For a vector or a table, the index of its first element in Program::lists.
   uint32_t list = 0;
   uint32_t line = 0;
   bool guardNegated = false;
-  /// Of loads: of memory that nothing may write meanwhile. Of loads and stores: among the atomic ones.
+  /// For loads, whether nothing may write the memory meanwhile (.nc); for loads and stores, whether they are atomic.
   bool noncoherent = false, atomic = false;
 };
 
@@ -89,18 +91,19 @@ struct Array {
   uint64_t begin, end;
 };
 
-/// What a warp holds for a kernel, or for all functions that kernels may call.
+/// The registers and arrays of a kernel, or of all functions that kernels may call.
 struct Frame {
   uint32_t fileBytes = kFirstFreeRegister;
   std::vector<Constant> constants;
   std::vector<std::pair<Special, uint32_t>> specials;
-  /// Registers of the text, in the order of their offsets.
+  /// The registers that the text declares, in the order of their offsets.
   std::vector<std::pair<uint32_t, std::string>> registers;
   std::vector<Array> shared, local;
   uint64_t sharedEnd = kWindowBegin, localEnd = kWindowBegin;
 };
 
-/// Of a kernel: `at` is an offset into the window of its parameters. Of a function: a register of `stride` bytes.
+/// An argument. For a kernel, `at` is an offset in the window of parameters; for a function, it is a register with
+/// `stride` bytes per lane.
 struct Argument {
   std::string name;
   int64_t bytes, align;
@@ -112,15 +115,15 @@ struct Routine {
   bool isKernel = false, isDefined = false;
   std::vector<Argument> arguments, results;
   int64_t argumentsBytes = 0;
-  /// Most threads of a block (.maxntid), or exactly its threads (.reqntid); 0: nothing is said.
+  /// The largest number of threads of a block (.maxntid), and the exact ones (.reqntid); 0 if the text does not say.
   uint64_t mostThreads = 0;
   std::array<uint32_t, 3> requiredThreads = {0, 0, 0};
   uint32_t entry = 0;
-  Frame frame;                                  // of kernels
-  size_t firstRegister = 0, endOfRegisters = 0; // of functions: in Program::functions.registers
+  Frame frame;                                  // for kernels only
+  size_t firstRegister = 0, endOfRegisters = 0; // for functions only: a range of Program::functions.registers
 };
 
-/// A .global or .const variable of the module; lives as long as it.
+/// A .global or .const variable of the module. It lives as long as the module.
 struct GlobalVariable {
   std::string name;
   std::unique_ptr<uint8_t[]> storage;
@@ -133,9 +136,9 @@ struct Program {
   std::vector<absl::string_view> lines;
   std::vector<Inst> code;
   std::vector<uint32_t> lists;
-  std::deque<Routine> routines; // whose addresses stay
+  std::deque<Routine> routines; // a deque, because its elements keep their addresses
   std::unordered_map<std::string, Routine *> routineNamed;
-  /// Registers of all functions and the module's own shared arrays; kernels' frames continue it.
+  /// The registers of all functions, and the module's own shared arrays. The frames of kernels continue it.
   Frame functions;
   std::vector<GlobalVariable> globals;
 };

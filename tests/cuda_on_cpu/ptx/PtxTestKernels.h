@@ -13,10 +13,10 @@
 
 namespace splitcast::cuda_on_cpu {
 
-/// Some buffers, each an allocation.
+/// Memory with some buffers, each of which is an allocation.
 class TestMemory : public GlobalMemory {
 public:
-  /// The buffer, aligned to 16 bytes.
+  /// Adds a buffer with these values, aligned to 16 bytes, and returns it.
   template <class T> T *add(const std::vector<T> &values) {
     const size_t bytes = values.size() * sizeof(T);
     buffers.emplace_back(bytes / sizeof(Unit) + 1);
@@ -41,8 +41,8 @@ private:
   std::vector<Range> ranges;
 };
 
-/// A kernel 'k' of 64-bit parameters p0, p1, ... that %rd0, %rd1, ... hold when `body` begins, with some registers; %r0
-/// is the thread's number.
+/// Returns the text of a kernel 'k' with `params` parameters of 64 bits, p0, p1, ... It declares some registers. When
+/// `body` begins, %rd0, %rd1, ... have the parameters, and %r0 has the thread's number.
 inline std::string kernelText(const std::string &body, int params, const std::string &before = "",
                               const std::string &limits = "") {
   std::string text = absl::StrCat(".version 8.0\n.target sm_90\n.address_size 64\n", before, "\n.visible .entry k(");
@@ -55,7 +55,7 @@ inline std::string kernelText(const std::string &body, int params, const std::st
   return absl::StrCat(text, body, "\nret;\n}\n");
 }
 
-/// Runs such a kernel over 64-bit arguments.
+/// Runs such a kernel with these arguments.
 inline absl::Status runKernel(const std::string &text, std::vector<uint64_t> arguments, const GlobalMemory &memory,
                               PtxGrid grid = {{1, 1, 1}, {32, 1, 1}}, PtxChecks checks = PtxChecks()) {
   absl::StatusOr<std::unique_ptr<PtxModule>> module = PtxModule::parse(text);

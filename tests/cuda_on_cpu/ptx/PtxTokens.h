@@ -1,4 +1,4 @@
-//===- PtxTokens.h - Words of a PTX text ----------------------------------------------------===//
+//===- PtxTokens.h - The tokens of a PTX text -----------------------------------------------===//
 #ifndef SPLITCAST_TESTS_CUDA_ON_CPU_PTX_PTXTOKENS_H
 #define SPLITCAST_TESTS_CUDA_ON_CPU_PTX_PTXTOKENS_H
 
@@ -20,7 +20,7 @@ struct Token {
   bool is(absl::string_view what) const { return text == what && kind != Kind::Text; }
 };
 
-/// The last token is an End. They point into `text`.
+/// Splits `text` into tokens, which point into it. The last one is an End.
 absl::StatusOr<std::vector<Token>> tokenize(absl::string_view text);
 
 } // namespace splitcast::cuda_on_cpu
