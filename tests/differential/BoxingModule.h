@@ -1,4 +1,4 @@
-//===- BoxingModule.h - Boxings of sums, as modules ------------------------------------===//
+//===- BoxingModule.h - Modules that box sums ------------------------------------------===//
 #ifndef SPLITCAST_TESTS_DIFFERENTIAL_BOXINGMODULE_H
 #define SPLITCAST_TESTS_DIFFERENTIAL_BOXINGMODULE_H
 
@@ -15,21 +15,22 @@ struct BoxingPair {
   std::string text() const; ///< "[P, S(0)] to [S(0), S(0)]"
 };
 
-/// Tensors of one shape on a mesh with axes a0, a1 and so on. What is boxed is the sum of an argument over its first
-/// dimension, of which there are so many: so it can have addends.
+/// Modules with tensors of one shape on a mesh with axes a0, a1 and so on. What is boxed is the sum of an argument over
+/// its first dimension, whose extent is kAddends, so that it can be P.
 struct BoxingModule {
   static constexpr int64_t kAddends = 5;
 
   std::vector<int64_t> mesh;
   sbp::Shape shape;
-  bool withCoordinates = false; ///< whether signatures may be at the first or last coordinate of an axis, too
+  bool withCoordinates = false; ///< whether signatures may also have the first or last coordinate of an axis
 
   sbp::Shape argumentShape() const;
-  /// From each signature to each other one that has no addends.
+  /// Boxings from each signature to each other one without P.
   std::vector<BoxingPair> allPairs() const;
-  /// A function @f0, @f1 and so on for each pair.
+  /// A module with a function for each pair: @f0, @f1 and so on.
   std::string functions(const std::vector<BoxingPair> &pairs) const;
-  /// One function @boxings with an argument and a result for each pair, "arg0", "result0" and so on.
+  /// A module with one function @boxings, which has an argument and a result for each pair: "arg0", "result0" and so
+  /// on.
   std::string oneFunction(const std::vector<BoxingPair> &pairs) const;
 
 private:
@@ -37,7 +38,7 @@ private:
   std::vector<sbp::NdSbp> signatures(bool withPartial) const;
   std::string argumentType(const BoxingPair &pair) const;
   std::string resultType(const BoxingPair &pair) const;
-  /// Ops that make %z of %x, each followed by the number.
+  /// The ops that compute %z from %x; `number` is appended to both names.
   std::string ops(const BoxingPair &pair, size_t number) const;
 };
 

@@ -1,4 +1,4 @@
-//===- Bytes.h - The oracle's tensors as a runtime holds them ---------------------===//
+//===- Bytes.h - Converts the oracle's tensors to bytes of a runtime and back -----===//
 #ifndef SPLITCAST_TESTS_DIFFERENTIAL_BYTES_H
 #define SPLITCAST_TESTS_DIFFERENTIAL_BYTES_H
 
@@ -6,7 +6,7 @@
 
 namespace splitcast::differential {
 
-/// Row-major, in the types of the IR. Requires elements of f32, f64, i32 or i64.
+/// The bytes are row-major, in the types of the IR. Elements must be f32, f64, i32 or i64.
 std::string toBytes(const reference::Tensor &tensor);
 reference::Tensor fromBytes(const sbp::Shape &shape, mlir::Type elementType, const std::string &bytes);
 

@@ -1,4 +1,4 @@
-//===- EveryPass.h - Runs the compiler, and what each of its passes made -----------===//
+//===- EveryPass.h - Compiles a module, and runs it after each pass ----------------===//
 #ifndef SPLITCAST_TESTS_DIFFERENTIAL_EVERYPASS_H
 #define SPLITCAST_TESTS_DIFFERENTIAL_EVERYPASS_H
 
@@ -11,44 +11,49 @@
 namespace splitcast::differential {
 
 struct EveryPassOptions {
-  /// Sums of the graph are exact in f32 in whatever order, so that all levels give the same numbers.
+  /// Whether sums of the graph are exact in f32 in any order. Then all levels must give the same numbers.
   bool isExact = false;
-  /// How near the levels of other graphs must be. What is nearly the same is rounded apart to bf16 or f16, if rarely.
+  /// The tolerance for the levels of other graphs. Values that are nearly equal may, rarely, be rounded to different
+  /// numbers of bf16 or f16.
   double tolerance = kTolerance;
-  /// Also compiles plans and runs them.
+  /// Whether plans are compiled and run, too.
   bool runsPlan = true;
-  /// Runs --cse and --canonicalize after each pass, too. (Not before the first: values that are one have another
-  /// gradient, to the bit, than two equal ones.)
+  /// Whether --cse and --canonicalize run after each pass, too. (They do not run before the first pass: the gradient of
+  /// a value that is used twice differs in bits from those of two equal values.)
   bool cleansBetween = false;
-  /// Gradients against finite differences, updates against the optimizers' formulas (GradientCheck.h).
+  /// Whether gradients are compared with finite differences, and updates with the optimizers' formulas
+  /// (GradientCheck.h).
   bool checksGradients = false, checksUpdates = false;
   std::string objectCacheDir;
-  /// Called after each pass with its text, before what it made is run: the global module, or the modules of all ranks.
-  /// May change them, to see whether it is noticed.
+  /// Called after each pass, before its result is run. `pass` is the pass's text; `modules` is the global module, or
+  /// the modules of all ranks. It may change them, to test that the check notices this.
   std::function<void(const std::string &pass, llvm::ArrayRef<mlir::ModuleOp> modules)> afterPass;
 };
 
-/// What the levels gave at their end; those of all configurations of one graph must be equal to the bit.
+/// The outcomes at the end of each level. They must have the same bits for all configurations of a graph.
 struct LevelOutcomes {
   Outcome global, local;
   std::optional<Outcome> plan;
-  bool isRoundedApart = false; ///< levels are as near as the options say, but not as near as kTolerance
+  bool isRoundedApart = false; ///< whether levels agree within the options' tolerance, but not within kTolerance
 };
 
-/// Compiles `source` as the configuration says. What each pass makes must print, parse, verify and run, and
-///   global   give, to the bit, what the first module gave that could run, the one after 'nn-expand-optimizers';
-///   local    give that (exact graphs) or nearly that, or nearly what it gives in f64 (others), and after each pass the
-///            same bits as before it;
-///   plan     like local.
-/// The first failure is returned, with the pass and what it made.
+/// Compiles `source` with the configuration. The result of each pass must print, parse, verify and run, and its outcome
+/// must be the following:
+///   global   the bits of the first module that can run, which is the one after 'nn-expand-optimizers';
+///   local    the same numbers as at the global level (exact graphs), or nearly these or those in f64 (other graphs);
+///   and
+///            after each pass the same bits as before it;
+///   plan     as at the local level.
+/// Returns the first failure, with the pass and its result.
 absl::StatusOr<LevelOutcomes> checkEveryPass(mlir::ModuleOp source, const Experiment &experiment,
                                              const Configuration &configuration, const EveryPassOptions &options);
 
-/// Whether every sum in `source` that its experiment does is exact: the interpreter gives the same numbers in f32 and
-/// f64.
+/// Whether all sums that `source` computes in this experiment are exact: the interpreter gives the same numbers in f32
+/// and f64.
 absl::StatusOr<bool> isExactInF32(mlir::ModuleOp source, const Experiment &experiment);
 
-/// Whether they are so near that levels can be told apart by kTolerance: else rounding is most of what is computed.
+/// Whether the numbers in f32 and f64 agree so well that comparing levels within kTolerance makes sense. If they do
+/// not, the result is mostly rounding errors.
 absl::StatusOr<bool> isNearInF32(mlir::ModuleOp source, const Experiment &experiment);
 
 } // namespace splitcast::differential

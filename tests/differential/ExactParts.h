@@ -1,8 +1,7 @@
-//===- ExactParts.h - Carried variables that mean something only together -------===//
+//===- ExactParts.h - Compares exact sums that are carried as three parts -------===//
 //
-// The parts of an exact sum (nn.exact_part) that a rank has are those of its own addends, and a part of a sum is not
-// the sum of the parts. So where whole values are compared with what ranks have, the three are compared as the number
-// that they make.
+// Each rank has the parts (nn.exact_part) of the sum of its own addends, and a part of the whole sum is not the sum of
+// the ranks' parts. So to compare whole values with those of ranks, the three parts are added first.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_DIFFERENTIAL_EXACTPARTS_H
@@ -17,10 +16,10 @@ namespace splitcast::differential {
 /// The names of the variables that carry parts 0, 1 and 2 of one sum.
 using CarriedParts = std::array<std::string, 3>;
 
-/// Of all sums of a module as 'sbp-split-steps' leaves it.
+/// Returns the variables of all sums in a module after 'sbp-split-steps'.
 std::vector<CarriedParts> carriedPartsOf(mlir::ModuleOp module);
 
-/// The outcome with one variable for each three, under the name of the first: part0 + part1 + part2.
+/// Replaces each three variables by their sum, part0 + part1 + part2, under the name of the first.
 Outcome joinParts(Outcome outcome, const std::vector<CarriedParts> &all);
 
 } // namespace splitcast::differential

@@ -1,7 +1,7 @@
-//===- GradientCheck.h - Gradients and updates, from outside ----------------------===//
+//===- GradientCheck.h - Checks gradients and updates by their definitions --------===//
 //
-// Before 'nn-differentiate' and 'nn-expand-optimizers' a module cannot be run, so what these two make is compared with
-// their definitions: a gradient with a difference quotient of the loss, an update with the optimizer's formula.
+// A module cannot be run before 'nn-differentiate' and 'nn-expand-optimizers'. So the results of these two passes are
+// compared with definitions: gradients with finite differences of the loss, and updates with the optimizer's formula.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_DIFFERENTIAL_GRADIENTCHECK_H
@@ -11,13 +11,14 @@
 
 namespace splitcast::differential {
 
-/// `source` has nn.minimize where `differentiated` has nn.update. Along a random direction of all trainable variables,
-/// the slope of each loss is the product of direction and gradients; in f64. DataLoss where it is not.
+/// Checks in f64 that the slope of each loss, along a random direction of all trainable variables, is the product of
+/// the direction and the gradients. `source` has nn.minimize, and `differentiated` has nn.update instead.
+///   Errors  DataLoss: it is not.
 absl::Status checkGradients(mlir::ModuleOp source, mlir::ModuleOp differentiated, const Experiment &experiment);
 
-/// `differentiated` has nn.update where `expanded` has what it means. In f64, the experiment gives what it gives with
-/// formulas in place of updates, whoever reads what is updated, and in however many functions. DataLoss where it does
-/// not.
+/// Checks in f64 that the experiment has the same outcome with `expanded`, in which 'nn-expand-optimizers' has replaced
+/// updates, and with `differentiated`, in which the optimizers' formulas are evaluated for them.
+///   Errors  DataLoss: it does not.
 absl::Status checkUpdates(mlir::ModuleOp differentiated, mlir::ModuleOp expanded, const Experiment &experiment);
 
 } // namespace splitcast::differential

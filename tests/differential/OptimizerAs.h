@@ -1,4 +1,4 @@
-//===- OptimizerAs.h - The struct behind an attribute ------------------------===//
+//===- OptimizerAs.h - Converts an attribute to an optimizer's struct --------===//
 #ifndef SPLITCAST_TESTS_DIFFERENTIAL_OPTIMIZERAS_H
 #define SPLITCAST_TESTS_DIFFERENTIAL_OPTIMIZERAS_H
 
@@ -8,7 +8,7 @@
 
 namespace splitcast::differential {
 
-/// Absent: it is another optimizer, or schedule.
+/// Returns the optimizer or schedule T that the attribute describes; nothing if it describes another one.
 template <typename T, typename AttrT = nn::OptimizerAttr> std::optional<T> optimizerAs(mlir::Attribute attr) {
   auto held = mlir::cast<AttrT>(attr);
   if (std::string_view(held.getName().getValue()) != T::kName)

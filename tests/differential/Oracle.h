@@ -1,12 +1,12 @@
-//===- Oracle.h - Runs a module at any level, and compares ----------------------===//
+//===- Oracle.h - Runs modules of any level, and compares their outcomes --------===//
 //
-// A pass is right when what it made gives what it was given gave. So every level can be run on the same whole inputs
-// and variables, and gives whole results and variables back:
+// A pass is right if its result has the same outcome as its input. So modules of every level can be run on the same
+// whole inputs and variables, and give whole results and variables:
 //
 //   level    run by                                            inputs and results
 //   global   reference::GlobalInterpreter, one process         whole
-//   local    reference::Simulator, N ranks in one thread       cut and put together by the signatures of the functions
-//   plan     runtime::Executor, N threads over the thread      likewise
+//   local    reference::Simulator, N ranks in one thread       cut and assembled by the signatures of the functions
+//   plan     runtime::Executor, N threads over the thread      the same
 //            transport, kernels compiled for this CPU
 //
 //===----------------------------------------------------------------------===//
@@ -26,52 +26,53 @@ namespace splitcast::differential {
 using reference::Tensor;
 using reference::Variables;
 
-/// One run of a function; inputs are whole.
+/// One run of a function, with whole inputs.
 struct Call {
   std::string function;
   std::vector<Tensor> inputs;
-  // Of a run of a schedule, by ScheduledCalls:
-  std::string schedule = {}; ///< that it is of; empty: of none
-  bool isFirst = true;       ///< of the schedule's runs
+  // ScheduledCalls sets these for a run of a schedule:
+  std::string schedule = {}; ///< the name of the schedule; empty if the run belongs to none
+  bool isFirst = true;       ///< whether it is the first run of the schedule
   bool isKept = false;
 };
 
-/// What is run: calls, one after the other, from these values of the variables. Variables that are not named here start
-/// from their initializer, which is #sbp.constant or none.
+/// Calls that are made one after the other, and the initial values of variables. Variables that are not named here have
+/// the value of their initializer, which must be #sbp.constant or absent.
 struct Experiment {
   std::vector<Call> calls;
   Variables initial;
 };
 
-/// What came out.
+/// The results of an experiment.
 struct Outcome {
-  std::vector<std::vector<Tensor>> results; ///< by call
-  Variables variables;                      ///< after the last call
+  std::vector<std::vector<Tensor>> results; ///< those of each call
+  Variables variables;                      ///< their values after the last call
 };
 
 enum class Agreement {
-  Bits,   ///< every element the same bits
-  Values, ///< every element the same number: 0 and -0 are one
-  Close,  ///< |difference| <= tolerance times the tensor's largest magnitude, or 1 where that is less
+  Bits,   ///< all elements have the same bits
+  Values, ///< all elements are the same numbers; 0 and -0 are equal
+  Close,  ///< |difference| <= tolerance * max(1, the largest magnitude in the tensor)
 };
 
 constexpr double kTolerance = 1e-5;
 
-/// DataLoss, naming the first element that differs, unless the outcomes agree. Variables are compared that both have.
+/// Compares two outcomes. Only variables that both have are compared.
+///   Errors  DataLoss: they do not agree. The message names the first element that differs.
 absl::Status compare(const Outcome &expected, const Outcome &actual, Agreement agreement,
                      double tolerance = kTolerance);
 
-/// Errors of all three: what the level's own runner says; a variable's copies, or the copies of a result, that differ
-/// between ranks; elements of a storage that belong to no variable and are not zero.
+// Errors of the three functions that follow: those of the level's own runner; the copies of a variable or of a result
+// differ between ranks; or an element of a storage that belongs to no variable is not zero.
 
 absl::StatusOr<Outcome> runGlobal(mlir::ModuleOp module, const Experiment &experiment,
                                   reference::Precision precision = reference::Precision::F32);
 
-/// modules[r] is the local program of rank r; all are of one context.
+/// modules[r] is the local program of rank r. All must be in one context.
 absl::StatusOr<Outcome> runLocal(llvm::ArrayRef<mlir::ModuleOp> modules, const Experiment &experiment);
 
-/// modules[r] is the plan of rank r. Arenas are filled with NaN before each call, all but what the plan may hold from
-/// the call before, so that what a plan forgets to write is seen.
+/// modules[r] is the plan of rank r. Before each call, arenas are filled with NaN, except for what the plan may keep
+/// from the call before. So bytes that a plan should have written and has not are noticed.
 absl::StatusOr<Outcome> runPlans(llvm::ArrayRef<mlir::ModuleOp> modules, const Experiment &experiment,
                                  const std::string &objectCacheDir);
 

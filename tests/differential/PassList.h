@@ -1,4 +1,4 @@
-//===- PassList.h - The pipelines of the compiler, pass by pass -------------------===//
+//===- PassList.h - Runs the compiler's pipelines pass by pass --------------------===//
 #ifndef SPLITCAST_TESTS_DIFFERENTIAL_PASSLIST_H
 #define SPLITCAST_TESTS_DIFFERENTIAL_PASSLIST_H
 
@@ -14,7 +14,7 @@
 
 namespace splitcast::differential {
 
-/// What a user chooses.
+/// The options that a user can choose.
 struct Configuration {
   int stage = 0;
   sbp::Strategy strategy = sbp::Strategy::Bucket;
@@ -28,36 +28,37 @@ struct Configuration {
   bool reproducible = false;
   sbp::Recompute recompute = sbp::Recompute::No;
   sbp::Update update = sbp::Update::Reduced;
-  bool ownPolicies = true; ///< what the module's variables and groups say holds; else it is dropped before
+  bool ownPolicies = true; ///< whether the policies of variables and groups are kept; else they are removed first
 
-  /// As splitcast-run takes it.
+  /// The value of --enable-zero for splitcast-run.
   std::string text() const;
   sbp::ZeroOptions zero() const;
 };
 
-/// The passes of the compiler's pipelines, in order, each as splitcast-opt takes it. Taken from compiler/Pipelines.h: a
-/// pass that is added there is run here.
+/// The passes of the compiler's pipelines, in order, each in the text form that splitcast-opt parses. They are taken
+/// from compiler/Pipelines.h, so passes that are added there are run here.
 std::vector<std::string> globalPasses(const Configuration &configuration);
 std::vector<std::string> localPasses(const Configuration &configuration);
 std::vector<std::string> planPasses();
 
-/// A context with all dialects, on one thread.
+/// Returns a context with all dialects and without threads.
 std::unique_ptr<mlir::MLIRContext> createContext();
 
-/// Erases what variables and groups say of themselves.
+/// Removes the policies of variables and groups.
 void dropPolicies(mlir::ModuleOp module);
 
-/// InvalidArgument, with the diagnostics, when the pass fails.
+/// Runs a pass, given as text.
+///   Errors  InvalidArgument: the pass failed. The message has the diagnostics.
 absl::Status runPass(mlir::ModuleOp module, const std::string &pass);
 
-/// As splitcast-opt prints it, with aliases.
+/// Returns the module's text like splitcast-opt, with aliases.
 std::string textOf(mlir::ModuleOp module);
 
-/// The module, printed and parsed again. InvalidArgument: its text does not parse or verify, or prints as something
-/// else.
+/// Prints the module and parses the text.
+///   Errors  InvalidArgument: the text does not parse or verify, or the parsed module prints a different text.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> reparse(mlir::ModuleOp module);
 
-/// The program of every rank of the placement; `global` stays.
+/// Returns the programs of all ranks of the placement. `global` is not changed.
 absl::StatusOr<std::vector<mlir::OwningOpRef<mlir::ModuleOp>>> localizeAll(mlir::ModuleOp global);
 
 } // namespace splitcast::differential

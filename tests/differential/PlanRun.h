@@ -6,7 +6,7 @@
 
 namespace splitcast::differential {
 
-/// As runPlans, of calls that are no schedules.
+/// Like runPlans, but the calls must be calls of functions, not of schedules.
 absl::StatusOr<Outcome> runPlanFunctions(llvm::ArrayRef<mlir::ModuleOp> modules, const Experiment &experiment,
                                          const std::string &objectCacheDir);
 

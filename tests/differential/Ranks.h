@@ -11,16 +11,16 @@ namespace splitcast::differential {
 
 using RankBody = std::function<absl::Status(runtime::Device &device, runtime::Communicator &communicator)>;
 
-/// What a rank computes with.
+/// Creates the device of a rank.
 using DeviceMaker = absl::StatusOr<std::unique_ptr<runtime::Device>> (*)();
 
-/// From now on ranks compute on devices of this maker instead of those that onRanks() says. A device that a process has
-/// one of is for one rank.
+/// From now on, ranks compute on devices of this maker and not on those of onRanks(). If a process can have only one
+/// such device, there can be only one rank.
 void setDeviceMaker(DeviceMaker maker);
 
-/// Runs `body` once per rank, each in its own thread with a device of its own (gpu_tests::createEmulatedDevice, whose
-/// streams gpu_tests::createLateDevice runs late or early), connected by the thread transport. When one fails, the
-/// others' collectives fail too, and the first failure is returned with its rank.
+/// Runs `body` once per rank, each in a thread of its own with a device of its own (gpu_tests::createEmulatedDevice,
+/// whose streams gpu_tests::createLateDevice runs late or early). The thread transport connects them. If a rank fails,
+/// the collectives of the others fail, too. Returns the first failure, with its rank.
 absl::Status onRanks(int64_t ranks, const std::string &objectCacheDir, const RankBody &body);
 
 } // namespace splitcast::differential

@@ -1,7 +1,7 @@
-//===- Schedules.h - What a schedule comes to, run by run -----------------------------===//
+//===- Schedules.h - Replaces calls of schedules by calls of their functions ----------===//
 //
-// A schedule runs functions with parts of its inputs; nothing passes between runs but variables. So every level can run
-// one by running its functions, and the same calls are right for all.
+// A schedule runs functions on parts of its inputs, and only variables pass values from run to run. So every level can
+// run a schedule by calling its functions, and the same calls are right for all levels.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_DIFFERENTIAL_SCHEDULES_H
@@ -13,24 +13,24 @@ namespace splitcast::differential {
 
 class ScheduledCalls {
 public:
-  /// The experiment, with the calls of its schedules instead of those of the schedules themselves. InvalidArgument when
-  /// an input has no dimension or not the extent that is cut.
+  /// Returns the experiment with each call of a schedule replaced by calls of its functions.
+  ///   Errors  InvalidArgument: an input that is cut has no dimension, or not the expected extent.
   static absl::StatusOr<ScheduledCalls> of(mlir::ModuleOp module, const Experiment &experiment);
 
   Experiment experiment;
 
-  /// What the schedules gave, by call of the experiment that this was made of, from what the functions gave.
+  /// Returns the results of the calls of the original experiment, from those of the functions.
   absl::StatusOr<std::vector<std::vector<Tensor>>> join(std::vector<std::vector<Tensor>> results) const;
 
 private:
-  /// What one of the calls is of.
+  /// The part of the original experiment that a call is.
   struct Part {
-    size_t call;                       ///< of the experiment that this was made of
+    size_t call;                       ///< the index of the call in the original experiment
     std::vector<int64_t> gives, joins; ///< as in sbp.run
     bool isScheduled;
-    std::vector<int64_t> microBatches = {}; ///< that the results are of
+    std::vector<int64_t> microBatches = {}; ///< those of the results
   };
-  std::vector<Part> parts; ///< by call
+  std::vector<Part> parts; ///< one per call
 };
 
 } // namespace splitcast::differential

@@ -1,4 +1,4 @@
-//===- SessionRun.h - A module as a user runs it: sessions on N ranks -----------------===//
+//===- SessionRun.h - Runs a module like a user, with sessions on N ranks -------------===//
 #ifndef SPLITCAST_TESTS_DIFFERENTIAL_SESSIONRUN_H
 #define SPLITCAST_TESTS_DIFFERENTIAL_SESSIONRUN_H
 
@@ -8,12 +8,12 @@
 namespace splitcast::differential {
 
 struct SessionOutcome {
-  Variables initial; ///< from the initializers
+  Variables initial; ///< the values of the variables' initializers
   Outcome outcome;
 };
 
-/// Sessions of the module on all ranks of its placement, as threads: variables from their initializers, then the calls,
-/// of functions all of whose results are B.
+/// Creates sessions of the module on all ranks of its placement, as threads, and makes the calls. All results of the
+/// called functions must be B.
 ///   Errors  DataLoss: ranks disagree about a result or a variable; those of Session.
 absl::StatusOr<SessionOutcome> runSessions(mlir::ModuleOp module, const std::vector<Call> &calls,
                                            const Configuration &configuration, const std::string &objectCacheDir);

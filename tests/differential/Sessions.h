@@ -1,4 +1,4 @@
-//===- Sessions.h - A session per rank, in one process -----------------------------===//
+//===- Sessions.h - Runs a session per rank in one process -------------------------===//
 #ifndef SPLITCAST_TESTS_DIFFERENTIAL_SESSIONS_H
 #define SPLITCAST_TESTS_DIFFERENTIAL_SESSIONS_H
 
@@ -16,7 +16,7 @@ using SessionBody = std::function<absl::Status(Session &session, runtime::Commun
 ///   Errors  the first failure, of a compilation or of `body`, with its rank.
 absl::Status onSessions(int64_t ranks, const std::string &text, const OptionsOfRank &options, const SessionBody &body);
 
-/// With the same options on all ranks.
+/// The same, with equal options on all ranks.
 absl::Status onSessions(int64_t ranks, const std::string &text, const SessionOptions &options, const SessionBody &body);
 
 } // namespace splitcast::differential

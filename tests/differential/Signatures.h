@@ -1,4 +1,4 @@
-//===- Signatures.h - How a function's inputs and results lie on the ranks -------===//
+//===- Signatures.h - The signatures of a function's inputs and results ----------===//
 #ifndef SPLITCAST_TESTS_DIFFERENTIAL_SIGNATURES_H
 #define SPLITCAST_TESTS_DIFFERENTIAL_SIGNATURES_H
 
@@ -9,17 +9,19 @@
 namespace splitcast::differential {
 
 struct FunctionSignature {
-  std::vector<mlir::RankedTensorType> inputs, outputs; ///< global, with signatures
+  std::vector<mlir::RankedTensorType> inputs, outputs; ///< global types with signatures
 };
 
-/// Of a function of a rank's local program. NotFound: there is none of that name.
+/// Returns the types of a function in a rank's local program.
+///   Errors  NotFound: there is no such function.
 absl::StatusOr<FunctionSignature> signatureOfLocal(mlir::ModuleOp module, const std::string &function);
-/// Of a plan.
+/// The same for a plan.
 absl::StatusOr<FunctionSignature> signatureOfPlan(mlir::ModuleOp module, const std::string &function);
 
-/// What each *rank* holds of a tensor of this type: reference::cut counts positions.
+/// Returns what each rank holds of a tensor of this type. (reference::cut returns what each position holds.)
 absl::StatusOr<std::vector<reference::Tensor>> cutToRanks(const reference::Tensor &whole, mlir::RankedTensorType type);
-/// DataLoss where copies differ.
+/// Assembles the whole tensor from what each rank holds.
+///   Errors  DataLoss: copies differ.
 absl::StatusOr<reference::Tensor> assembleFromRanks(std::vector<reference::Tensor> byRank, mlir::RankedTensorType type);
 
 } // namespace splitcast::differential

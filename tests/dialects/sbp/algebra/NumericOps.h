@@ -1,7 +1,7 @@
-//===- NumericOps.h - Ops with their factors and their numbers -------------===//
+//===- NumericOps.h - Ops that have factors and can be evaluated -----------===//
 //
-// Each op states its LoopSpec, as ops of the graph do, and evaluates itself on tensors of any shapes that fit together.
-// Evaluated on the ranks' pieces and put together again, it says which signatures are right.
+// Each op has a LoopSpec, like the ops of graphs, and can be evaluated on tensors of any shapes that fit together.
+// Tests evaluate it on the ranks' pieces and reassemble the results, to find out which signatures are right.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_DIALECTS_SBP_ALGEBRA_NUMERICOPS_H
@@ -26,9 +26,10 @@ struct NumericOp {
 
   std::string name;
   LoopSpec spec;
-  /// Results of the given shapes, zero on entry; false when the shapes do not fit together.
+  /// Computes the results, which have the shapes to compute and are zeros on entry. Returns false if the shapes do not
+  /// fit together.
   std::function<bool(const Tensors &operands, Tensors &results)> evaluate;
-  /// Operand that holds indices into the rows of the next one, or -1.
+  /// The index of the operand that holds indices of rows of the next operand, or -1.
   int indexOperand = -1;
 
   Shape operandShape(size_t operand) const { return shapeOf(spec.operands[operand]); }
@@ -38,12 +39,12 @@ private:
   Shape shapeOf(const TensorFactors &tensor) const;
 };
 
-/// Every op, its factors' extents taken from `extents` in order.
+/// Returns all ops. The extents of their factors are taken from `extents` in order.
 std::vector<NumericOp> numericOps(const std::vector<int64_t> &extents);
 
-/// x[a * b, c] -> y[a, b * c], the same elements in the same order.
+/// x[a * b, c] -> y[a, b * c], with the same elements in the same order.
 NumericOp regroupOp(int64_t a, int64_t b, int64_t c);
-/// x[a * b] -> y[a, b], and the other way.
+/// x[a * b] -> y[a, b], and the reverse.
 NumericOp splitDimOp(int64_t a, int64_t b);
 NumericOp mergeDimsOp(int64_t a, int64_t b);
 

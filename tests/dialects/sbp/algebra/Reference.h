@@ -1,7 +1,7 @@
-//===- Reference.h - Layouts and boxing in the plainest way ----------------===//
+//===- Reference.h - A simple reference of layouts and boxing --------------===//
 //
-// A second definition of what dialects/sbp/algebra computes, element by element, to compare with; and a simulator of
-// boxing that moves integers between the positions of a mesh.
+// A second definition of what dialects/sbp/algebra computes, element by element, for comparison; and a simulator of
+// boxing, which moves integers between the positions of a mesh.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_DIALECTS_SBP_ALGEBRA_REFERENCE_H
@@ -15,7 +15,7 @@
 
 namespace splitcast::sbp {
 
-/// A placement of axes "a", "b", ... of these sizes.
+/// Returns a placement with axes "a", "b", ... of these sizes.
 Placement meshOf(const std::vector<int64_t> &sizes);
 
 /// All lists of `length` values in 0..base-1.
@@ -24,57 +24,57 @@ std::vector<std::vector<int64_t>> allTuples(size_t length, int64_t base);
 /// All signatures with one of `entries` on each of `axes` axes.
 std::vector<NdSbp> allSignatures(size_t axes, const std::vector<Sbp> &entries);
 
-/// B and S of every dimension; with P when asked for.
+/// B and S of every dimension; also P if `withPartial`.
 std::vector<Sbp> entriesOf(size_t rank, bool withPartial);
 
-/// These, and S by every unit above 1 that divides the dimension.
+/// The same, and also S by every unit above 1 that divides the dimension.
 std::vector<Sbp> entriesWithUnits(const Shape &shape, bool withPartial);
 
-/// All signatures of such entries whose units fit and make a difference.
+/// All signatures of these entries whose units fit and make a difference.
 std::vector<NdSbp> signaturesWithUnits(const Shape &shape, const Placement &placement, bool withPartial);
 
-/// All ends of pieces of a length on so many ranks, but those of even pieces.
+/// All ends of pieces of a dimension with extent `length` on `ranks` ranks, except those of even pieces.
 std::vector<Ends> allEnds(int64_t length, int64_t ranks);
 
-/// All signatures with an entry of ends of dimension 0 on `axis`, and on other axes B, P or S of another dimension.
+/// All signatures that split dimension 0 with ends along `axis`, and have B, P or S of another dimension along others.
 std::vector<NdSbp> signaturesWithEnds(const Shape &shape, const Placement &placement, size_t axis, bool withPartial);
 
-/// All signatures of B, P, S of every dimension and, on each axis, its first and last coordinate.
+/// All signatures of B, P, S of every dimension and, along each axis, its first and last coordinate.
 std::vector<NdSbp> signaturesWithCoordinates(size_t rank, const Placement &placement);
 
-/// The logical indices of the elements that the position holds, in the order in which they lie there.
+/// The logical indices of the elements that a position holds, in their local order.
 std::vector<int64_t> heldBy(const Shape &shape, const NdSbp &sbp, const Placement &placement, int64_t position);
 
 /// "3x2 on [2, 3]: [S(0), B]", for messages.
 std::string describe(const Shape &shape, const Placement &placement, const NdSbp &sbp);
 std::string describe(const Shape &shape, const Placement &placement, const NdSbp &from, const NdSbp &to);
 
-/// The rule of Boxing.h: a step along `axis` may split or join a dimension only while no later axis splits it too, and
-/// only while no other axis has a flat split.
+/// The rule of Boxing.h: a step along `axis` may split or join a dimension only if no later axis splits it, too, and no
+/// other axis has a flat split.
 bool ruleAllows(const NdSbp &state, size_t axis, const Sbp &to);
 
 /// Moves tensors of one shape over one mesh.
 class Simulator {
 public:
-  /// values[p][i]: what position p holds at its place i.
+  /// values[p][i] is element i of position p.
   using Values = std::vector<std::vector<int64_t>>;
 
   Simulator(Shape shape, Placement placement) : shape(std::move(shape)), placement(std::move(placement)) {}
 
-  /// Positions along axes that are P hold different addends.
+  /// Distributes a tensor. Positions along axes with P get different addends.
   Values scatter(const NdSbp &sbp);
 
-  /// What the positions hold after the step, with data moved only within groups along its axes, a slice moving none; or
-  /// the empty list when a position needs an element that its group does not have.
+  /// Returns what the positions hold after a step, which moves data only within groups along its axes; a slice moves
+  /// none. Returns an empty list if a position needs an element that its group does not have.
   Values apply(const BoxingStep &step, const Values &before);
 
-  /// Whether `values` are those of the tensor that scatter(origin) dealt out, in the layout `sbp`.
+  /// Whether `values` are the tensor that scatter(origin) distributed, in the signature `sbp`.
   bool isTensor(const Values &values, const NdSbp &sbp, const NdSbp &origin);
 
-  /// Elements that the busiest position sends in the step.
+  /// The largest number of elements that a position sends in the step.
   int64_t mostSent(const BoxingStep &step);
 
-  /// heldBy; where an axis applies last, as on a mesh that has it as its last.
+  /// The result of heldBy, cached. If `last` is an axis, it splits last, as if it were the mesh's last axis.
   const std::vector<int64_t> &held(const NdSbp &sbp, int64_t position, int64_t last = -1);
 
 private:
@@ -82,7 +82,7 @@ private:
 
   Shape shape;
   Placement placement;
-  std::map<std::string, std::vector<std::vector<int64_t>>> layouts; ///< by signature: heldBy of every position
+  std::map<std::string, std::vector<std::vector<int64_t>>> layouts; ///< heldBy of every position, by signature
 };
 
 } // namespace splitcast::sbp

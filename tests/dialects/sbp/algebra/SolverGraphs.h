@@ -1,7 +1,7 @@
 //===- SolverGraphs.h - Problems for the tests of the solver ---------------===//
 //
-// A graph is put together op by op, as the graph of a program is; or at random, from a seed. What must hold for any
-// assignment is checked here, by the definitions of Factors.h and Boxing.h and with none of the solver's tables.
+// A graph is built op by op, like the graph of a program, or at random from a seed. The functions here also check what
+// must hold for any assignment. They use the definitions in Factors.h and Boxing.h, and none of the solver's tables.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_DIALECTS_SBP_ALGEBRA_SOLVERGRAPHS_H
@@ -13,10 +13,11 @@
 
 namespace splitcast::sbp {
 
-/// In which operands an elementwise op of two operands is linear.
+/// Whether an elementwise op of two operands is linear: in none, in each of them (a product), or in both together (a
+/// sum).
 enum class Linearity { None, Each, Together };
 
-/// Each op returns the tensor that it makes.
+/// Builds a problem. Each function that adds an op returns the index of its result.
 class Graph {
 public:
   explicit Graph(const std::vector<int64_t> &mesh);
@@ -29,22 +30,22 @@ public:
   int given(Shape shape, NdSbp sbp);
   int sameAs(int tensor);
   int constant(Shape shape);
-  /// Linear (a negation) or not (a tanh).
+  /// A negation if `isLinear`, else a tanh.
   int unary(int x, bool isLinear);
   int binary(int x, int y, Linearity linearity);
-  /// x[m, k] y[k, n]
+  /// The product of x[m, k] and y[k, n].
   int matmul(int x, int y);
   int sum(int x, int64_t dim);
-  /// Every element needs all of `dim`.
+  /// Every element of the result needs all elements along `dim`.
   int softmax(int x, int64_t dim);
   int transpose(int x);
   /// [a, b, ...] -> [a * b, ...]
   int merge(int x);
-  /// [a * b, ...] -> [a, b, ...], where a divides the first extent.
+  /// [a * b, ...] -> [a, b, ...]; `a` divides the first extent.
   int split(int x, int64_t a);
-  /// A new first dimension.
+  /// Adds a first dimension with this extent.
   int broadcast(int x, int64_t extent);
-  /// Two results: the sum over `dim`, and the elements made from it.
+  /// An op with two results: the sum over `dim`, and elements computed from it.
   std::pair<int, int> normalize(int x, int64_t dim);
 
   void demand(int tensor, NdSbp wanted, NdSbp orAs = {}) {
@@ -57,32 +58,32 @@ private:
 
 enum class GraphKind { Chain, Tree, Any };
 
-/// A graph of `ops` ops on the mesh with small, ragged extents; and demands for some of what no op uses.
+/// Returns a random graph of `ops` ops with small, ragged extents, and demands for some of the tensors that no op uses.
 Problem randomProblem(std::mt19937_64 &engine, GraphKind kind, size_t ops, const std::vector<int64_t> &mesh);
 
-/// A step of training: `layers` blocks of a norm, two products with a tanh between and a sum; their gradients; and
-/// updates, each computed with values and demanded in `update` on the first axis. 27 ops per layer. The batch of 30
-/// rows is S(0) on the first axis, variables are B.
+/// Returns a training step with `layers` blocks: a norm, two products with a tanh between, and a sum; their gradients;
+/// and the updates. The update of a variable is demanded in `update` along the first axis. There are 27 ops per layer.
+/// The batch of 30 rows is S(0) along the first axis; variables are B.
 Problem trainingStep(int layers, const std::vector<int64_t> &mesh, const Sbp &update = Sbp::broadcast());
 
-/// Whether the slots that a boxing begins and ends with are of the same piece: see 'keepsSlots' in SolverTables.h.
+/// Whether the slots before and after a boxing belong to the same piece; see 'keepsSlots' in SolverTables.h.
 bool slotsFit(const NdSbp &from, const NdSbp &to);
 
-/// Whether a boxing takes a split away from a tensor that keeps its own: on an axis of several ranks, it is split
-/// otherwise or not at all.
+/// Whether a boxing removes a split from a tensor that must keep it: along an axis of several ranks, it is split in
+/// another way or not at all.
 bool losesSplit(const Problem &problem, int tensor, const NdSbp &from, const NdSbp &to);
 
-/// What is wrong with the assignment, or nothing: rows are legal along each axis, can be boxed to, keep what was given,
-/// pinned, forbidden and limited; the signatures of tensors follow from the rows.
+/// Returns what is wrong with the assignment, or an empty string. Rows must be legal along each axis, reachable by
+/// boxing, and as given, pinned, not forbidden and within limits; and the signatures of tensors must follow from them.
 std::string findIllegal(const Problem &problem, const Assignment &assignment);
 
-/// The score by its definition, from the assignment's signatures.
+/// Computes the score of an assignment from its signatures, by the definition.
 Score plainScore(const Problem &problem, const Assignment &assignment);
 
-/// What the bits depend on: the rows of ops that are more than elementwise, and where the others have P.
+/// Returns a text of everything that affects bits: the rows of ops that are not elementwise, and where others have P.
 std::string sumsOf(const Problem &problem, const Assignment &assignment);
 
-/// For messages: an op per line, with the signatures of its operands and results.
+/// Returns a line per op, with the signatures of its operands and results, for messages.
 std::string describe(const Problem &problem, const Assignment &assignment);
 
 } // namespace splitcast::sbp

@@ -1,7 +1,7 @@
-//===- SolverSearch.h - The least score by trying everything ---------------===//
+//===- SolverSearch.h - Finds the least score by exhaustive search ---------===//
 //
-// Every row that an op may have is found from Factors.h, given all that its operands may be; and all combinations of
-// rows are scored, one by one.
+// It finds all rows that each op may have with Factors.h, for all signatures that its operands may have, and computes
+// the score of every combination of rows.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_DIALECTS_SBP_ALGEBRA_SOLVERSEARCH_H
@@ -11,10 +11,10 @@
 
 namespace splitcast::sbp {
 
-/// Per op, its rows. Ops that are free in `walked` have that row alone.
+/// Returns the rows of each op. Ops that are free in `walked` have only the row that they have there.
 std::vector<std::vector<OpRow>> allRows(const Problem &problem, const Assignment &walked);
 
-/// The least score over all combinations of the rows; nothing when these are more than `most`.
+/// Returns the least score of all combinations of rows; nothing if there are more than `most` combinations.
 std::optional<Score> leastScore(const Problem &problem, const std::vector<std::vector<OpRow>> &rows, size_t most);
 
 } // namespace splitcast::sbp
