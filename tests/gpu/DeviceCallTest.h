@@ -25,7 +25,7 @@ protected:
     return {reinterpret_cast<std::byte *>(values.data()), static_cast<int64_t>(values.size() * sizeof(T))};
   }
 
-  /// `call`: of #exec.CALL.
+  /// Launches the library call #exec.CALL.
   void launch(const std::string &call, const std::vector<runtime::Buffer> &buffers) {
     auto attribute = mlir::dyn_cast_or_null<exec::LibraryCallAttrInterface>(
         mlir::parseAttribute(absl::StrCat("#exec.", call), &context));

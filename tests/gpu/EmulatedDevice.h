@@ -1,9 +1,9 @@
-//===- EmulatedDevice.h - Kernels of a GPU, run on the CPU -------------------------------===//
+//===- EmulatedDevice.h - Runs the kernels of a GPU on the CPU ---------------------------===//
 //
-// A host device that also takes kernels made of gpu.launch ops. Each thread of a block is a fiber of its own, which
-// runs to the next shuffle or barrier and there waits for the others: the kernels' arithmetic, indices and
-// synchronization are what a GPU would run. What it says nothing about: speed, and how a GPU orders memory between
-// threads that do not synchronize.
+// A host device that also accepts kernels with gpu.launch ops. Each thread of a block is a fiber, which runs to the
+// next shuffle or barrier and waits there for the others. So the arithmetic, indices and synchronization of kernels are
+// those of a GPU. It does not show how fast a GPU is, nor how it orders memory accesses of threads that do not
+// synchronize.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_GPU_EMULATEDDEVICE_H
@@ -13,8 +13,8 @@
 
 namespace splitcast::gpu_tests {
 
-/// Errors of its kernels, besides the host device's: Internal, when threads of a warp shuffle and others do not, or one
-/// ends at a barrier.
+/// Creates the device. Its kernels have the errors of the host device, and Internal if some threads of a warp shuffle
+/// and others do not, or if a thread ends while others wait at a barrier.
 std::unique_ptr<runtime::Device> createEmulatedDevice(const runtime::HostDeviceOptions &options);
 
 } // namespace splitcast::gpu_tests

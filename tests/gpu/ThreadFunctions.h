@@ -1,4 +1,4 @@
-//===- ThreadFunctions.h - From gpu.func to a function of one thread -----------------------===//
+//===- ThreadFunctions.h - Converts gpu.func ops to functions of one thread ----------------===//
 #ifndef SPLITCAST_TESTS_GPU_THREADFUNCTIONS_H
 #define SPLITCAST_TESTS_GPU_THREADFUNCTIONS_H
 
@@ -11,22 +11,22 @@
 
 namespace splitcast::gpu_tests {
 
-/// Where a thread is: block x, y, z, then thread x, y, z.
+/// The number of coordinates of a thread: x, y and z of its block, then its own.
 inline constexpr int64_t kCoordinates = 6;
 
 struct ThreadFunction {
-  std::vector<int64_t> sharedBytes; ///< of each memref of workgroup memory
-  bool synchronizes = false;        ///< has shuffles or barriers
+  std::vector<int64_t> sharedBytes; ///< the size of each memref of workgroup memory
+  bool synchronizes = false;        ///< whether it has shuffles or barriers
 };
 
-/// Runs kernel `name` of the program, which neither shuffles nor has barriers, as `threads` threads in blocks of
-/// `threadsPerBlock`, from the last to the first. Scalars among `buffers` lie in memory.
+/// Runs kernel `name` of the program with `threads` threads in blocks of `threadsPerBlock`, from the last thread to the
+/// first. The kernel must have no shuffles and no barriers. A scalar argument is a buffer, too.
 absl::Status runThreads(runtime::GpuProgram &program, const std::string &name, int64_t threads, int64_t threadsPerBlock,
                         std::vector<runtime::Buffer> buffers);
 
-/// A module of functions of one thread, one per gpu.func of the program: the same arguments (a scalar as a memref
-/// of one), then the workgroup's
-/// memory, then memref<6xi64> with its coordinates. Shuffles and barriers are calls of what Fibers.cc holds.
+/// Returns a module with a function of one thread per gpu.func of the program. Its arguments are those of the gpu.func
+/// (a scalar is a memref of one element), then the workgroup's memory, then a memref<6xi64> with the thread's
+/// coordinates. Shuffles and barriers are calls of functions in Fibers.cc.
 mlir::OwningOpRef<mlir::ModuleOp> threadFunctions(runtime::GpuProgram &program,
                                                   std::map<std::string, ThreadFunction> &descriptions);
 

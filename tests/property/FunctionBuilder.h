@@ -1,4 +1,4 @@
-//===- FunctionBuilder.h - One function of a random module ---------------------------===//
+//===- FunctionBuilder.h - Builds a function of a random module ----------------------===//
 #ifndef SPLITCAST_TESTS_PROPERTY_FUNCTIONBUILDER_H
 #define SPLITCAST_TESTS_PROPERTY_FUNCTIONBUILDER_H
 
@@ -10,7 +10,7 @@
 
 namespace splitcast::property {
 
-constexpr double kLargestBound = 60; ///< of a tensor's elements
+constexpr double kLargestBound = 60; ///< the largest bound of a tensor's elements
 
 inline sbp::Shape shapeOf(mlir::Value value) { return sbp::shapeOf(value.getType()); }
 inline mlir::Type elementOf(mlir::Value value) { return mlir::getElementTypeOrSelf(value.getType()); }
@@ -21,46 +21,47 @@ public:
     mlir::Value value;
     int64_t low, high;
   };
-  /// What runs of a schedule pass on; some of them have assigned it.
+  /// A variable that carries a value from one run of a schedule to the next ones. Some run has assigned it.
   struct Carried {
     sbp::VariableOp variable;
     double bound;
-    bool isFinal; ///< no other run may assign it
+    bool isFinal; ///< whether no other run may assign it
   };
-  /// What a run gives to its schedule: nothing, what has a dimension of which it is a part, or anything.
+  /// Which results a run gives to its schedule: none, only those with a dimension of which it is a part, or any.
   enum class Gives { Nothing, Parts, All };
 
-  /// `ofIntegers`: only ops that are exact on small integers.
+  /// With `ofIntegers` it uses only ops that are exact on small integers.
   FunctionBuilder(ModelState &model, const std::string &name, bool ofIntegers);
 
-  /// Inputs, then `ops` random ops.
+  /// Adds inputs and `ops` random ops.
   void build(int64_t ops);
-  /// Reduces all that nothing else was computed from to a scalar, and minimizes it.
+  /// Reduces all values without uses to a scalar, and minimizes it.
   void minimize(mlir::Attribute optimizer);
-  /// Random ops on variables as they are now.
+  /// Adds random ops on the current values of variables.
   void useUpdated(int64_t ops);
-  /// What users write besides a model, of which nothing that is minimized depends (FunctionBuilderUsers.cc).
+  /// Adds features that users write besides a model (FunctionBuilderUsers.cc). What is minimized does not depend on
+  /// them.
   void addFeatures(int64_t count);
-  /// Something that ranks exchange while a kernel uses it, made of an input, or of what is stored.
+  /// Adds a value that a kernel uses while ranks exchange it. It is computed from a variable or from an input.
   void useWhileMoved(bool ofVariable);
-  /// A second step, on what the first has updated.
+  /// Adds a second step, which uses what the first one has updated.
   void minimizeAgain(mlir::Attribute optimizer);
-  /// Returns some values; the function is complete.
+  /// Completes the function, which returns some of its values.
   void finish();
 
-  /// Random data for the inputs.
+  /// Returns a call with random data for the inputs.
   differential::Call call();
 
-  // Of a run of a schedule (FunctionBuilderRuns.cc).
-  /// Random ops on what is carried so far.
+  // The functions below are for runs of a schedule (FunctionBuilderRuns.cc).
+  /// Adds random ops on carried variables.
   void useCarried(const std::vector<Carried> &carried, int64_t ops);
-  /// Adds to what is carried, replaces it, or carries more. `times`: how often the function runs.
+  /// Adds to a carried variable, replaces its value, or carries a new one. `times` is how often the function runs.
   void carry(std::vector<Carried> &carried, int64_t times);
-  /// Carries what is made of a variable alone, of no inputs.
+  /// Carries a value that depends on a variable and on no input.
   void keep(std::vector<Carried> &carried);
-  /// The micro-batch's number, as the last argument: no input comes after it.
+  /// Adds the micro-batch's number as the last argument. No input may be added after it.
   void useNumber();
-  /// In place of `finish`.
+  /// Completes the function; to be called instead of `finish`.
   void finishRun(Gives gives);
 
   mlir::func::FuncOp get() { return function; }
@@ -70,11 +71,11 @@ public:
 private:
   struct Known {
     mlir::Value value;
-    double bound; ///< of the magnitude before the first update, roughly: sums must stay exact
+    double bound; ///< a rough bound of the magnitude before the first update, so that sums stay exact
   };
 
-  // Ops; each does nothing when no operand fits. Those of rows: FunctionBuilderRows.cc; of images:
-  // FunctionBuilderImages.cc.
+  // Each of these adds an op, or nothing if no operand fits. Those on rows are in FunctionBuilderRows.cc, those on
+  // images in FunctionBuilderImages.cc.
   void addRandomOp();
   void unary();
   void binary();
@@ -104,7 +105,7 @@ private:
   void convolution();
   void maxPool();
 
-  // Features.
+  // These add features.
   void copyVariable();
   void countIntegers();
   void addEmpty();
@@ -125,11 +126,11 @@ private:
   void returnAll(llvm::ArrayRef<mlir::Value> results);
   Known readVariable(const sbp::Shape &shape, mlir::Type element);
   Known asMatrix(const Known &known);
-  /// Three dimensions or more, the last two being a matrix.
+  /// Reshapes to three or more dimensions, of which the last two are a matrix.
   Known asMatrices(const Known &known);
-  /// The rows of a matrix, multiplied by a variable and taken apart: [samples, rows of a sample, heads, width].
+  /// Multiplies a matrix by a variable, and reshapes the rows to [samples, rows of a sample, heads, width].
   Known asHeads(const Known &matrix, int64_t samples, int64_t heads, int64_t width);
-  /// Its elements as [samples, channels, height, width], of so many channels or, where they do not divide them, fewer.
+  /// Reshapes to [samples, channels, height, width]; with fewer channels if `channels` does not divide the elements.
   Known asImages(const Known &known, int64_t channels);
   Known withoutTies(const Known &known);
   mlir::Type elementOfTruth();
@@ -137,7 +138,7 @@ private:
   template <typename OpT, typename... Args> mlir::Value make(Args &&...args) {
     return signedAtRandom(b.create<OpT>(b.getUnknownLoc(), std::forward<Args>(args)...));
   }
-  /// The result of an op, sometimes with a signature that the user asks for.
+  /// Returns the result of an op, sometimes with a signature that the user asks for.
   mlir::Value signedAtRandom(mlir::Operation *op);
 
   ModelState &model;
@@ -145,12 +146,12 @@ private:
   mlir::OpBuilder b;
   mlir::func::FuncOp function;
   bool ofIntegers;
-  bool hasTrainable = false; ///< something that the loss can be minimized by
+  bool hasTrainable = false; ///< whether there is a variable by which the loss can be minimized
   bool isMinimized = false;
   bool isNumbered = false;
   std::vector<Known> pool;
   std::vector<Input> inputs;
-  std::vector<mlir::Value> returned; ///< besides what `finish` picks
+  std::vector<mlir::Value> returned; ///< results, in addition to those that `finish` picks
   int64_t batch;
 };
 

@@ -1,4 +1,4 @@
-//===- Random.h - Choices that depend on a seed only --------------------------------===//
+//===- Random.h - Random choices that depend only on a seed -------------------------===//
 #ifndef SPLITCAST_TESTS_PROPERTY_RANDOM_H
 #define SPLITCAST_TESTS_PROPERTY_RANDOM_H
 
@@ -7,7 +7,8 @@
 
 namespace splitcast::property {
 
-/// SplitMix64 (Steele, Lea and Flood 2014): the same numbers everywhere, unlike the standard library's distributions.
+/// SplitMix64 (Steele, Lea and Flood 2014). It gives the same numbers everywhere, unlike the standard library's
+/// distributions.
 class Random {
 public:
   explicit Random(uint64_t seed) : state(seed) {}
@@ -18,9 +19,9 @@ public:
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
   }
-  /// 0 to count - 1.
+  /// Returns a number from 0 to count - 1.
   int64_t below(int64_t count) { return next() % static_cast<uint64_t>(count); }
-  /// first to last, both included.
+  /// Returns a number from `first` to `last`, both included.
   int64_t between(int64_t first, int64_t last) { return first + below(last - first + 1); }
   bool chance(int percent) { return below(100) < percent; }
   template <typename T> const T &pick(const std::vector<T> &from) { return from[below(from.size())]; }

@@ -1,8 +1,8 @@
-//===- ScheduleBuilder.h - A schedule as a user may write one ------------------------===//
+//===- ScheduleBuilder.h - Builds a schedule like one that a user may write ----------===//
 //
-// One to five runs of functions that are not one step cut into parts: some run for one micro-batch, some for several,
-// some for all of them in two runs with another in between; they take inputs whole or cut, know the micro-batch's
-// number, and pass on values that another adds to or replaces. The first may be kept from step to step.
+// A schedule of one to five runs of functions that are not parts of one step. Some run for one micro-batch, some for
+// several, and some for all of them in two runs with another run in between. They take whole or cut inputs, may use the
+// micro-batch's number, and carry values that others add to or replace. The first run may be kept from step to step.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_PROPERTY_SCHEDULEBUILDER_H
@@ -14,13 +14,13 @@ namespace splitcast::property {
 
 class ScheduleBuilder {
 public:
-  /// `optimizer`: of what one of its functions may minimize.
+  /// `optimizer` is for a loss that one of its functions may minimize.
   ScheduleBuilder(ModelState &model, bool ofIntegers, mlir::Attribute optimizer);
 
-  /// Functions, what they carry, and the schedule of them.
+  /// Builds the functions, the variables that they carry, and the schedule.
   void build();
 
-  /// Random data for the inputs.
+  /// Returns a call with random data for the inputs.
   differential::Call call();
 
 private:
