@@ -83,8 +83,9 @@ public:
   ///           ranks. Otherwise on rank 0 alone: the other ranks wait for rank 0, whose process must then end
   ///           (Launch.h).
   absl::Status write(Session &session, runtime::Communicator &communicator);
-  /// Rank 0 gives the files their names, one after the other; the other ranks do nothing. After an error some files may
-  /// be there. Without this call there are none.
+  /// Rank 0 gives the files their names, one after the other; the other ranks do nothing. The ranks first agree that
+  /// none has failed: this call does not ask them. After an error some files may be there. Without this call there are
+  /// none.
   ///   Errors  on rank 0 alone: those of NpyWriter.
   absl::Status commit();
 

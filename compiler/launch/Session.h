@@ -92,7 +92,8 @@ public:
   virtual absl::StatusOr<std::vector<TensorInfo>> outputs(const std::string &function) const = 0;
 
   /// The memory to which the caller writes this rank's piece of an input (localBytes; see TensorInfo::boxes). It is
-  /// zero at first. All runs use what was written last. It lives as long as the session, at the same address.
+  /// zero at first, and aligned to at least 16 bytes. All runs use what was written last. It lives as long as the
+  /// session, at the same address.
   ///   Errors  NotFound: there is no such function. InvalidArgument: it has fewer inputs.
   virtual absl::StatusOr<absl::Span<std::byte>> inputPiece(const std::string &function, size_t index) = 0;
   /// Runs one step, and waits for its end. Every rank calls it.

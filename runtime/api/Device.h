@@ -162,8 +162,8 @@ public:
   virtual absl::Status download(void *to, Buffer from) = 0;
 
   /// Returns zeroed host memory that the device copies from and to directly, without a staging buffer (on a GPU it is
-  /// page-locked). Where it comes from the system's allocator (the default), its pages appear when they are first
-  /// touched. `bytes` is at least 1. (The host allows 0.)
+  /// page-locked), aligned to at least 16 bytes. Where it comes from the system's allocator (the default), its pages
+  /// appear when they are first touched. `bytes` is at least 1. (The host allows 0.)
   ///   Ownership  the caller passes the buffer to releaseHost().
   ///   Errors     ResourceExhausted, which names the bytes asked for. InvalidArgument: `bytes` is negative (the host).
   virtual absl::StatusOr<Buffer> allocateHost(int64_t bytes);

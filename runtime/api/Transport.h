@@ -76,7 +76,7 @@ public:
   virtual absl::Status health() = 0;
   /// Returns a transport between the given ranks of this one, numbered in this order, whose messages never mix with
   /// those of this one. Every rank calls it at the same point, each with its own group; the groups do not overlap. The
-  /// result may outlive this transport.
+  /// result may outlive this transport. Over MPI it is a communicator of its own, of which there may be some thousands.
   ///   Errors  InvalidArgument: a rank of the group does not exist, or this rank is not in it. Those of the system:
   ///           Unavailable (MPI), ResourceExhausted (TCP: too many splits).
   virtual absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &ranks) = 0;
