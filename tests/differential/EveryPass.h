@@ -40,8 +40,7 @@ struct LevelOutcomes {
 /// Compiles `source` with the configuration. The result of each pass must print, parse, verify and run, and its outcome
 /// must be the following:
 ///   global   the bits of the first module that can run, which is the one after 'nn-expand-optimizers';
-///   local    the same numbers as at the global level (exact graphs), or nearly these or those in f64 (other graphs);
-///   and
+///   local    the same numbers as at the global level (exact graphs), or nearly these or those in f64 (others); and
 ///            after each pass the same bits as before it;
 ///   plan     as at the local level.
 /// Returns the first failure, with the pass and its result.

@@ -1,4 +1,4 @@
-//===- Functions.h - What running a func.func takes, on every level ------------===//
+//===- Functions.h - Shared code that runs a func.func of any level ------------===//
 #ifndef SPLITCAST_TESTS_REFERENCE_FUNCTIONS_H
 #define SPLITCAST_TESTS_REFERENCE_FUNCTIONS_H
 
@@ -12,24 +12,25 @@ namespace splitcast::reference {
 
 using Values = llvm::DenseMap<mlir::Value, TensorRef>;
 
-/// InvalidArgument, with the verifier's messages, unless the module verifies.
+/// Returns InvalidArgument, with the verifier's messages, if the module does not verify.
 absl::Status checkVerifies(mlir::ModuleOp module);
 
-/// The func.func of that name.
-///   Errors  NotFound: there is none, or its body is not one block. InvalidArgument: arguments or results that the
-///   oracle cannot hold.
+/// Returns the func.func of this name.
+///   Errors  NotFound: there is none, or its body is not one block. InvalidArgument: it has arguments or results that
+///           the oracle cannot represent.
 absl::StatusOr<mlir::func::FuncOp> findFunction(mlir::ModuleOp module, const std::string &name);
 
-/// The function's arguments, from inputs of their types; rounded to these. Requires a function from findFunction.
+/// Returns the values of the function's arguments: `inputs`, which must have their types, rounded to these types. The
+/// function must come from findFunction.
 absl::StatusOr<Values> bindInputs(mlir::func::FuncOp function, std::vector<Tensor> inputs, Precision precision);
 
-/// The tensors of values that have been computed.
+/// Returns the tensors of values that have been computed.
 std::vector<TensorRef> lookUp(const Values &values, mlir::ValueRange wanted);
 
-/// Remembers the results of an op.
+/// Stores the results of an op.
 void bindResults(Values &values, mlir::Operation *op, llvm::ArrayRef<TensorRef> results);
 
-/// Copies for the caller.
+/// Returns copies of the tensors.
 std::vector<Tensor> copies(llvm::ArrayRef<TensorRef> tensors);
 
 } // namespace splitcast::reference

@@ -1,7 +1,7 @@
-//===- GlobalInterpreter.h - Runs a global module as if there were one rank ---===//
+//===- GlobalInterpreter.h - Runs a global module on whole tensors ------------===//
 //
-// One process, no ranks, no sharding: signatures are ignored, sbp.boxing and sbp.fence are the identity, sbp.scope is
-// nothing. What a pass of the global level makes must give what its input gave.
+// It runs in one process, as if there were one rank: signatures are ignored, sbp.boxing and sbp.fence are the identity,
+// and sbp.scope has no effect. The result of a pass of the global level must have the same outcome as its input.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_REFERENCE_GLOBALINTERPRETER_H
@@ -18,14 +18,14 @@ class UpdateOp;
 
 namespace splitcast::reference {
 
-/// What a value is, of those that have been computed.
+/// Returns the tensor of a value that has been computed.
 using ValueOf = llvm::function_ref<const Tensor &(mlir::Value)>;
 
 struct InterpreterOptions {
   Precision precision = Precision::F32;
-  /// Of sbp.variables; a seed, where there is one, is the initializer's own.
+  /// Computes the initial values of sbp.variables. A seed, if it needs one, is part of the initializer.
   Initializer initializer = initializeConstants;
-  /// What nn.update does with its variable. Without one it is an op that a pass must replace first.
+  /// Does what nn.update does with its variable. Without it, nn.update is an error: a pass must replace it first.
   std::function<void(nn::UpdateOp update, ValueOf valueOf, Tensor &variable)> update;
 };
 
@@ -34,19 +34,19 @@ public:
   using Options = InterpreterOptions;
 
   /// Borrows the module, which must not change while the interpreter lives.
-  ///   Errors  InvalidArgument: the module does not verify; those of the initializer.
+  ///   Errors  InvalidArgument: the module does not verify. Those of the initializer.
   static absl::StatusOr<GlobalInterpreter> create(mlir::ModuleOp module, const Options &options = Options());
 
-  /// Global values; may be read and replaced between runs.
+  /// The whole values of variables. They may be read and replaced between runs.
   Variables &variables() { return values; }
   const Variables &variables() const { return values; }
 
   /// Runs a func.func once.
-  ///   Shapes  inputs as the function's types say; they are rounded to these types on entry.
-  ///   Errors  NotFound: no such function, or it has no body. InvalidArgument: inputs, or variables replaced by the
-  ///   caller,
-  ///           of other types. Unimplemented: ops of other levels, and nn.minimize and nn.update, which a pass must
-  ///           replace first. Those of LinalgEvaluator. Variables assigned before an error keep their new values.
+  ///   Shapes  Inputs must have the function's types. They are rounded to these types.
+  ///   Errors  NotFound: there is no such function, or it has no body. InvalidArgument: an input, or a variable that
+  ///           the caller has replaced, has another type. Unimplemented: ops of other levels, and nn.minimize and
+  ///           nn.update, which a pass must replace first. Those of LinalgEvaluator. Variables that were assigned
+  ///           before an error keep their new values.
   absl::StatusOr<std::vector<Tensor>> run(const std::string &function, std::vector<Tensor> inputs);
 
 private:

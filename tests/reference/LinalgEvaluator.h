@@ -1,7 +1,7 @@
-//===- LinalgEvaluator.h - One op of a graph, by its meaning as linalg --------===//
+//===- LinalgEvaluator.h - Evaluates an op of a graph by its lowering ---------===//
 //
-// What an op computes is what its ComputeOpInterface::lowerToLinalg says, run plainly: each op is lowered alone,
-// nothing is fused, every loop runs in row-major order.
+// An op is defined by its ComputeOpInterface::lowerToLinalg, which is run in the simplest way: each op is lowered
+// alone, nothing is fused, and every loop runs in row-major order.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_REFERENCE_LINALGEVALUATOR_H
@@ -22,13 +22,12 @@ public:
   LinalgEvaluator(LinalgEvaluator &&) noexcept;
   LinalgEvaluator &operator=(LinalgEvaluator &&) noexcept;
 
-  /// The results of an op with ComputeOpInterface, or of an nn.fusion: its region's ops one by one.
-  ///   Shapes  operands as the op's types say, the signature ignored; likewise the results.
-  ///   Errors  InvalidArgument: operands of other types, or a lowering that does not verify. OutOfRange: an index
-  ///   outside
-  ///           of a tensor. Unimplemented: something in the lowering that the oracle does not know, or another op.
-  ///           All name the op and its place.
-  ///   Cost    an op is lowered once per name, attributes and types.
+  /// Returns the results of an op with ComputeOpInterface, or of an nn.fusion, whose ops are evaluated one by one.
+  ///   Shapes  Operands and results have the op's types; signatures are ignored.
+  ///   Errors  InvalidArgument: an operand has another type, or the lowering does not verify. OutOfRange: an index is
+  ///           outside of a tensor. Unimplemented: the lowering has something that the oracle does not know, or it is
+  ///           another op. All messages name the op and its place.
+  ///   Cost    An op is lowered once for each combination of name, attributes and types.
   absl::StatusOr<std::vector<TensorRef>> evaluate(mlir::Operation *op, llvm::ArrayRef<TensorRef> operands);
 
 private:
@@ -36,7 +35,7 @@ private:
   absl::StatusOr<std::vector<TensorRef>> evaluateCompute(mlir::Operation *op, llvm::ArrayRef<TensorRef> operands);
 
   Precision precision;
-  /// By name, attributes and types, which MLIR keeps unique per context.
+  /// The lowered ops by name, attributes and types, which are unique per MLIR context.
   std::map<std::vector<const void *>, std::unique_ptr<LoweredOp>> lowered;
 };
 

@@ -1,4 +1,4 @@
-//===- LoweredOp.h - The linalg of one op, ready to run ------------------------===//
+//===- LoweredOp.h - An op that is lowered to linalg and compiled --------------===//
 #ifndef SPLITCAST_TESTS_REFERENCE_LOWEREDOP_H
 #define SPLITCAST_TESTS_REFERENCE_LOWEREDOP_H
 
@@ -8,20 +8,19 @@
 
 namespace splitcast::reference {
 
-/// Tensors by slot: the operands first, then what the steps make.
+/// The tensors by slot: first the operands, then the results of the steps.
 using Slots = std::vector<TensorRef>;
 
-/// Runs one tensor-level op of the lowering: appends its results to the slots.
+/// Runs one op of the lowering, and appends its results to the slots.
 using Step = std::function<absl::Status(Slots &)>;
 
 struct LoweredOp {
   std::vector<Step> steps;
-  std::vector<int> results; ///< slots
+  std::vector<int> results; ///< the slots of the results
 };
 
-/// Lowers a single op, with ComputeOpInterface, in a scratch function, and compiles what came out: tensor.empty,
-/// linalg.fill, linalg.generic, tensor.reshape, arith.constant.
-///   Errors  see LinalgEvaluator::evaluate.
+/// Lowers an op with ComputeOpInterface in a temporary function, and compiles the result, which may have tensor.empty,
+/// linalg.fill, linalg.generic, tensor.reshape and arith.constant. Errors are those of LinalgEvaluator::evaluate.
 absl::StatusOr<std::unique_ptr<LoweredOp>> lowerAlone(mlir::Operation *op, Precision precision);
 
 } // namespace splitcast::reference

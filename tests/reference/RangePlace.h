@@ -1,7 +1,7 @@
-//===- RangePlace.h - Where a member's elements lie in a range of a bucket -------------===//
+//===- RangePlace.h - The place of a member's elements in a range of a bucket ----------===//
 //
-// A range has its elements in the last dimension, and before it one dimension for each other axis that splits a member:
-// the ranks along such an axis have ranges of their own (sbp.bucket).
+// The last dimension of a range has its elements. There is a dimension before it for each other axis that splits a
+// member, since the ranks along such an axis have ranges of their own (sbp.bucket).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_REFERENCE_RANGEPLACE_H
@@ -13,14 +13,15 @@ namespace splitcast::reference {
 
 class RangePlace {
 public:
-  /// Of a member with this type, from element `offset` of the range on. Requires types that the ops on ranges accept.
+  /// The place of a member of this type, from element `offset` of the range on. The ops on ranges must accept the
+  /// types.
   RangePlace(mlir::RankedTensorType range, mlir::RankedTensorType member, int64_t offset);
 
   void copyIn(const Tensor &member, Tensor &range) const;
   void copyOut(const Tensor &range, Tensor &member) const;
 
 private:
-  std::vector<sbp::Run> runs; ///< logical: in the member; local: in the range
+  std::vector<sbp::Run> runs; ///< `logical` is a place in the member, and `local` one in the range
 };
 
 } // namespace splitcast::reference

@@ -1,4 +1,4 @@
-//===- RankProgram.h - One simulated rank in the middle of a function ---------===//
+//===- RankProgram.h - A simulated rank that runs a function ------------------===//
 #ifndef SPLITCAST_TESTS_REFERENCE_RANKPROGRAM_H
 #define SPLITCAST_TESTS_REFERENCE_RANKPROGRAM_H
 
@@ -9,7 +9,7 @@
 
 namespace splitcast::reference {
 
-/// What all ranks share; borrowed.
+/// The state that all ranks share. It is borrowed.
 struct SharedState {
   RankStorages &storages;
   Wire &wire;
@@ -18,18 +18,19 @@ struct SharedState {
 
 class RankProgram {
 public:
-  /// `arguments` are those of the function.
+  /// `arguments` are the values of the function's arguments.
   RankProgram(int64_t rank, mlir::func::FuncOp function, Values arguments, SharedState shared);
 
-  /// Runs until the function returns or a collective must be waited for; whether any op was run.
+  /// Runs until the function returns, or until it must wait for a collective. Returns whether any op was run.
   absl::StatusOr<bool> advance();
 
   bool isDone() const { return mlir::isa<mlir::func::ReturnOp>(*next); }
 
-  /// 'rank 0 waits at loc(...) for all_gather "w" over ranks [0, 1], not started by rank 1', or that it has returned.
+  /// Returns 'rank 0 waits at loc(...) for all_gather "w" over ranks [0, 1], not started by rank 1', or says that the
+  /// function has returned.
   std::string describe() const;
 
-  /// Of a function that has returned.
+  /// The results of the function, which must have returned.
   std::vector<Tensor> results() const { return copies(lookUp(values, next->getOperands())); }
 
 private:

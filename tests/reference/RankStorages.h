@@ -1,7 +1,7 @@
-//===- RankStorages.h - What lies at rest on the simulated ranks ---------------===//
+//===- RankStorages.h - The storages of the simulated ranks --------------------===//
 //
-// A rank's ccl.storages hold pieces of global variables: which elements, the member's sbp.variable says (its storage
-// signature) together with sbp::pieces; where, the storage's offsets.
+// The ccl.storages of a rank hold pieces of global variables. The storage signature of a member's sbp.variable and
+// sbp::pieces say which elements a piece has, and the storage's offsets say where it begins.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_REFERENCE_RANKSTORAGES_H
@@ -16,24 +16,25 @@ namespace splitcast::reference {
 
 class RankStorages {
 public:
-  /// All zeros. Borrows the modules, one per rank.
-  ///   Errors  InvalidArgument: a storage of a type that the oracle cannot hold, or whose member has another element
-  ///   type,
-  ///           does not lie on this rank, or leaves the storage.
+  /// Creates storages of zeros. Borrows the modules, one per rank.
+  ///   Errors  InvalidArgument: the oracle cannot represent the type of a storage; or a member has another element
+  ///           type, is not on this rank, or does not fit into the storage.
   static absl::StatusOr<RankStorages> create(std::vector<mlir::ModuleOp> modules);
 
-  /// The tensor of one storage, or null when the rank has none of that name.
+  /// The tensor of a storage, or null if the rank has no storage of this name.
   Tensor *find(int64_t rank, llvm::StringRef storage);
 
-  /// Puts the pieces of global tensors to where they lie; other variables stay.
-  ///   Errors  NotFound: no rank stores a variable of that name. InvalidArgument: another shape or type.
+  /// Writes the pieces of global tensors to the storages. Other variables keep their values.
+  ///   Errors  NotFound: no rank stores a variable of this name. InvalidArgument: it has another shape or type.
   absl::Status setVariables(const Variables &globals, Precision precision);
 
-  /// All variables that some storage holds.
-  ///   Errors  DataLoss: copies differ in a bit (variable, element and ranks are named), or an element is on no rank.
+  /// Returns all variables that any storage holds.
+  ///   Errors  DataLoss: copies differ (the message names the variable, the element and the ranks), or no rank has an
+  ///           element.
   absl::StatusOr<Variables> getVariables() const;
 
-  /// DataLoss when an element that belongs to no member is not zero: names rank, storage and element.
+  /// Checks that elements which belong to no member are zero.
+  ///   Errors  DataLoss, with the rank, the storage and the element.
   absl::Status checkPadding() const;
 
 private:
@@ -50,7 +51,7 @@ private:
   absl::Status addStorage(int64_t rank, mlir::ModuleOp module, ccl::StorageOp storage);
   absl::StatusOr<Member> memberOf(int64_t rank, ccl::StorageOp storage, sbp::VariableOp variable, int64_t offset) const;
 
-  std::vector<std::map<std::string, Tensor>> storages; ///< by rank
+  std::vector<std::map<std::string, Tensor>> storages; ///< those of each rank
   std::vector<Member> members;
 };
 

@@ -1,8 +1,8 @@
-//===- Rounding.h - Doubles and 64-bit integers as the types of the IR --------===//
+//===- Rounding.h - Rounds doubles and 64-bit integers to the types of the IR -===//
 //
-// One rounding after an operation in double is what the operation in the narrower type gives: +, -, *, / and square
-// root of values of p bits, computed with at least 2p + 2 bits, are not rounded twice (Figueroa 1995). Functions such
-// as exp are thereby nearly always correctly rounded.
+// An operation is computed in double and rounded once to its type. For +, -, *, / and square root of values with p
+// bits, computed with at least 2p + 2 bits, this gives the same result as the operation in that type (Figueroa 1995).
+// For functions such as exp it gives the correctly rounded result nearly always.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_REFERENCE_ROUNDING_H
@@ -14,13 +14,14 @@ namespace splitcast::reference {
 
 enum class Format : uint8_t { F64, F32, BF16, F16 };
 
-/// Format in which values of a floating-point type are held.
+/// The format to which values of a floating-point type are rounded.
 Format formatOf(mlir::Type type, Precision precision);
 
-/// bf16 and f16: to nearest, ties to even; what is too large becomes infinite, and there are subnormals.
+/// Rounds to bf16 or f16, to the nearest number, ties to even. Numbers that are too large become infinite, and there
+/// are subnormals.
 double roundToHalf(Format format, double value);
 
-/// The number of `format` that is nearest to `value`, ties to even.
+/// Rounds to the nearest number of `format`, ties to even.
 inline double roundTo(Format format, double value) {
   if (format == Format::F64)
     return value;
@@ -29,7 +30,7 @@ inline double roundTo(Format format, double value) {
   return roundToHalf(format, value);
 }
 
-/// Every floating-point element rounded to its type; integers stay.
+/// Rounds all floating-point elements to their type. Integers do not change.
 void roundElements(Tensor &tensor, Precision precision);
 
 /// The lowest `bits` bits, sign-extended.

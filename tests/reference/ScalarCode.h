@@ -1,7 +1,7 @@
-//===- ScalarCode.h - The body of a loop nest as a register program -----------===//
+//===- ScalarCode.h - A register program for the body of a loop nest ----------===//
 //
-// Scalar operations of `arith` and `math` on registers. An instruction writes the register of its result; a value of
-// the IR is one register, which holds a double or an int64_t by its type.
+// The instructions are the scalar operations of `arith` and `math`. Each value of the IR has one register, which holds
+// a double or an int64_t, depending on its type.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_REFERENCE_SCALARCODE_H
@@ -55,22 +55,23 @@ enum class Code : uint8_t {
 
 struct Instruction {
   Code code = Code::Round;
-  Format format = Format::F64; ///< of a real result
-  uint8_t bits = 64;           ///< of an integer result
-  uint8_t operandBits = 64;    ///< of integer operands
-  /// Registers; of LoopIndex, `a` is the loop, and of Extract, `a` is the place in the table of extractions.
+  Format format = Format::F64; ///< the format of a real result
+  uint8_t bits = 64;           ///< the width of an integer result
+  uint8_t operandBits = 64;    ///< the width of integer operands
+  /// The registers of the result and of the operands. For LoopIndex, `a` is the loop; for Extract, `a` is the index in
+  /// the table of extractions.
   int result = 0, a = 0, b = 0, c = 0;
-  int predicate = 0; ///< of comparisons, as in the IR
+  int predicate = 0; ///< the predicate of a comparison, as in the IR
   double (*function1)(double) = nullptr;
   double (*function2)(double, double) = nullptr;
 };
 
-/// The instruction of a scalar operation of arith or math, with no registers yet.
-///   Errors  Unimplemented: an operation that the oracle does not know.
+/// Returns the instruction for a scalar operation of arith or math, without registers.
+///   Errors  Unimplemented: the oracle does not know the operation.
 absl::StatusOr<Instruction> instructionFor(mlir::Operation *op, Precision precision);
 
-/// Runs an instruction other than LoopIndex and Extract. False where the IR's value is undefined: integer division by
-/// zero or overflow of it, and conversion of a number that the integer type cannot hold.
+/// Runs an instruction other than LoopIndex and Extract. Returns false if the result is undefined: if an integer
+/// division is by zero or overflows, or if a number is converted to an integer type that cannot represent it.
 bool execute(const Instruction &instruction, Register *registers);
 
 } // namespace splitcast::reference

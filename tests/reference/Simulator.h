@@ -1,11 +1,11 @@
-//===- Simulator.h - N ranks in one process, on the local level ----------------===//
+//===- Simulator.h - Simulates N ranks of the local level in one process -------===//
 //
-// Rank r runs the r-th module. Each rank runs until a ccl.wait whose collective not all ranks of its group have
-// started; then the next rank has its turn. When none can go on, that is a deadlock, and an error.
+// Rank r runs module r. A rank runs until a ccl.wait for a collective that not all ranks of its group have started;
+// then the next rank runs. If no rank can continue, that is a deadlock, which is an error.
 //
 //   modules of 2 ranks                     rank 0                       rank 1
-//   %p = ccl.all_gather "w" %x ...         starts, reaches the wait     starts: both have, so it is done
-//   %y = ccl.wait %p                       goes on in the next round    goes on at once
+//   %p = ccl.all_gather "w" %x ...         starts it                    starts it, so that it is done
+//   %y = ccl.wait %p                       waits until the next round   continues at once
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_REFERENCE_SIMULATOR_H
@@ -19,26 +19,29 @@ namespace splitcast::reference {
 
 class Simulator {
 public:
-  /// One module per rank, all of one MLIRContext; borrowed, and must not change while the simulator lives.
-  ///   Errors  InvalidArgument: no modules, several contexts, a module that does not verify; those of RankStorages.
+  /// Borrows one module per rank. They must be in one MLIRContext, and must not change while the simulator lives.
+  ///   Errors  InvalidArgument: there are no modules or several contexts, or a module does not verify. Those of
+  ///           RankStorages.
   static absl::StatusOr<Simulator> create(std::vector<mlir::ModuleOp> modules, Precision precision = Precision::F32);
 
   int64_t numRanks() const { return modules.size(); }
 
-  /// Global variables, cut to the ranks' storages and put together again: see RankStorages.h.
+  /// Write whole variables to the ranks' storages and read them back; see RankStorages.h.
   absl::Status setVariables(const Variables &globals) { return storages.setVariables(globals, precision); }
   absl::StatusOr<Variables> getVariables() const { return storages.getVariables(); }
-  /// That what belongs to no variable is zero.
+  /// Checks that storage which belongs to no variable is zero.
   absl::Status checkPadding() const { return storages.checkPadding(); }
 
-  /// Runs a function of all modules; inputs and results by rank (Layout.h cuts and assembles them).
-  ///   Errors  NotFound, InvalidArgument: as GlobalInterpreter::run; the rank is named. FailedPrecondition: a deadlock,
-  ///           naming where each rank stands, or a collective that not all ranks have started. InvalidArgument:
-  ///           collectives of a group that do not agree, naming both ranks. What was assigned before an error stays.
+  /// Runs a function of all modules, with the inputs of each rank. Returns the results of each rank. (Layout.h cuts and
+  /// assembles them.)
+  ///   Errors  NotFound, InvalidArgument: those of GlobalInterpreter::run, with the rank. FailedPrecondition: there is
+  ///           a deadlock (the message says where each rank is), or not all ranks have started a collective.
+  ///           InvalidArgument: the collectives of a group do not agree; the message names both ranks. Variables that
+  ///           were assigned before an error keep their new values.
   absl::StatusOr<std::vector<std::vector<Tensor>>> run(const std::string &function,
                                                        std::vector<std::vector<Tensor>> inputs);
 
-  /// Collectives since the simulator was made or `resetCounts` called, by rank.
+  /// The counts of collectives of each rank since the simulator was created or `resetCounts` was called.
   const std::vector<RankCounts> &counts() const { return rankCounts; }
   void resetCounts() { rankCounts.assign(modules.size(), {}); }
 

@@ -1,7 +1,7 @@
-//===- Tensor.h - What the oracle computes with -------------------------------===//
+//===- Tensor.h - The tensors of the oracle -----------------------------------===//
 //
-// The oracle is plain and slow on purpose: every floating-point element is held as a double and every integer as an
-// int64_t, whatever its type in the IR, and is rounded to that type after each scalar operation.
+// The oracle is simple and slow on purpose. It stores every floating-point element as a double and every integer as an
+// int64_t, whatever its type in the IR, and rounds to that type after each scalar operation.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_REFERENCE_TENSOR_H
@@ -17,14 +17,14 @@
 
 namespace splitcast::reference {
 
-/// How floating-point values are held after each scalar operation.
+/// How floating-point values are rounded after each scalar operation.
 enum class Precision {
-  F32, ///< rounded to their type in the IR, to nearest even
-  F64, ///< as doubles whatever the IR says: for finite differences
+  F32, ///< to their type in the IR, to the nearest number, ties to even
+  F64, ///< not at all: they are doubles, whatever the IR says; for finite differences
 };
 
-/// Elements in row-major order, in the vector that the element type asks for; the other one is empty. Integers are
-/// sign-extended to 64 bits, also i1: true is -1.
+/// A tensor. Its elements are in row-major order, in the vector for the element type; the other vector is empty.
+/// Integers are sign-extended to 64 bits. This includes i1, for which true is -1.
 struct Tensor {
   sbp::Shape shape;
   mlir::Type elementType;
@@ -39,33 +39,33 @@ struct Tensor {
   int64_t numElements() const { return sbp::numElements(shape); }
 };
 
-/// Values are never changed once made, so they are shared.
+/// A shared tensor. Tensors never change after they were computed.
 using TensorRef = std::shared_ptr<const Tensor>;
 
 inline TensorRef share(Tensor tensor) { return std::make_shared<const Tensor>(std::move(tensor)); }
 
-/// InvalidArgument unless the type is a statically shaped tensor of f64, f32, bf16, f16, index or integers up to 64
-/// bits.
+/// Returns InvalidArgument unless the type is a tensor of f64, f32, bf16, f16, index or integers up to 64 bits, with a
+/// static shape.
 absl::Status checkHoldable(mlir::Type type);
 
-/// InvalidArgument unless `tensor` has the shape, element type (signatures are ignored) and number of elements of
-/// `type`; `what` says in the message which tensor it is.
+/// Returns InvalidArgument unless `tensor` has the shape, the element type and the number of elements of `type`, whose
+/// signature is ignored. `what` names the tensor in the message.
 absl::Status checkIs(const Tensor &tensor, mlir::RankedTensorType type, const std::string &what);
 
-/// Bytes of all elements in their type of the IR.
+/// The number of bytes of all elements in their type of the IR.
 int64_t bytesOf(const Tensor &tensor);
 
-/// Whether element `i` of `a` and element `j` of `b`, of one element type, have the same bits.
+/// Whether element `i` of `a` and element `j` of `b` have the same bits. Both tensors must have the same element type.
 bool sameBits(const Tensor &a, int64_t i, const Tensor &b, int64_t j);
 
-/// The element as text, for messages.
+/// Returns the element as text, for messages.
 std::string elementText(const Tensor &tensor, int64_t index);
 
-/// Elements [from, from + count) of `source` to `target` from `to` on. Requires one element type and that both ranges
-/// exist.
+/// Copies elements [from, from + count) of `source` to elements [to, to + count) of `target`. Both tensors must have
+/// the same element type, and both ranges must exist.
 void copyElements(const Tensor &source, int64_t from, int64_t count, Tensor &target, int64_t to);
 
-/// Anything that MLIR prints, as text.
+/// Returns the text of anything that MLIR can print.
 template <typename T> std::string printed(const T &object) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -73,7 +73,7 @@ template <typename T> std::string printed(const T &object) {
   return text;
 }
 
-/// A type without its signature, as text.
+/// Returns the text of a type without its signature.
 std::string printedShape(mlir::RankedTensorType type);
 
 } // namespace splitcast::reference

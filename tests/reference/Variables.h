@@ -1,4 +1,4 @@
-//===- Variables.h - Global values of a module's variables ---------------------===//
+//===- Variables.h - Whole values of a module's variables ----------------------===//
 #ifndef SPLITCAST_TESTS_REFERENCE_VARIABLES_H
 #define SPLITCAST_TESTS_REFERENCE_VARIABLES_H
 
@@ -9,17 +9,17 @@
 
 namespace splitcast::reference {
 
-/// Whole logical tensors, by the variable's name.
+/// The whole tensors by the variables' names.
 using Variables = std::map<std::string, Tensor>;
 
-/// Fills a tensor, all zeros at first, with the initial value of a variable; shape and type stay.
+/// Sets a tensor, which is zeros on entry, to the initial value of a variable. Its shape and type must not change.
 using Initializer = std::function<absl::Status(sbp::VariableOp, Tensor &)>;
 
-/// #sbp.constant, and zeros where a variable has no initializer. Unimplemented for the others, which need a generator
-/// or a file.
+/// An initializer for #sbp.constant and for variables without initializer, which are zeros.
+///   Errors  Unimplemented: other initializers, which need a generator or a file.
 absl::Status initializeConstants(sbp::VariableOp variable, Tensor &tensor);
 
-/// The initial values of all sbp.variables of a module, rounded to their types.
+/// Returns the initial values of all sbp.variables of a module, rounded to their types.
 absl::StatusOr<Variables> initialVariables(mlir::ModuleOp module, const Initializer &initializer, Precision precision);
 
 } // namespace splitcast::reference

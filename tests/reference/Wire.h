@@ -1,8 +1,8 @@
 //===- Wire.h - Collectives between simulated ranks ----------------------------===//
 //
-// The n-th collective that a rank starts in a group is the n-th of every other rank of that group (the same ranks in
-// the same order). It is done once all have started it. What goes from rank to rank is copied block by block, and
-// counted.
+// A group is a list of ranks in a certain order. The n-th collective that a rank starts in a group belongs together
+// with the n-th one of every other rank of the group. It is computed when all have started it. Bytes that go from rank
+// to rank are counted.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_REFERENCE_WIRE_H
@@ -16,62 +16,62 @@
 
 namespace splitcast::reference {
 
-/// What one rank did with one kind of collective.
+/// The calls and the traffic of a rank for one kind of collective.
 struct CollectiveCount {
   int64_t calls = 0;
-  int64_t bytesSent = 0; ///< to other ranks; what stays on a rank is not sent
+  int64_t bytesSent = 0; ///< to other ranks only
 };
 
 using RankCounts = std::map<ccl::CollectiveKind, CollectiveCount>;
 
-/// One rank's start of a collective.
+/// The start of a collective by one rank.
 struct Call {
   ccl::CollectiveKind kind = ccl::CollectiveKind::AllGather;
   std::string what;
   std::vector<int64_t> ranks;
-  int64_t index = 0;             ///< of this rank in `ranks`
-  std::vector<int64_t> blocks;   ///< elements
-  std::vector<int64_t> received; ///< where the kind's result is these
+  int64_t index = 0;             ///< the index of this rank in `ranks`
+  std::vector<int64_t> blocks;   ///< the numbers of elements
+  std::vector<int64_t> received; ///< the blocks of the result, for kinds that receive other blocks than they send
   TensorRef input;
   mlir::RankedTensorType resultType;
 };
 
-/// 'all_gather "w" over ranks [0, 1]', for messages.
+/// Returns 'all_gather "w" over ranks [0, 1]', for messages.
 std::string describe(const Call &call);
 
 /// A collective that a rank has started.
 struct Ticket {
   std::vector<int64_t> ranks;
-  int64_t sequence = 0; ///< of the group's collectives
+  int64_t sequence = 0; ///< its number among the group's collectives
   int64_t index = 0;
 };
 
 class Wire {
 public:
-  /// One entry of `counts` per rank; borrowed.
+  /// Borrows `counts`, which has one entry per rank.
   Wire(std::vector<RankCounts> &counts, Precision precision) : counts(counts), precision(precision) {}
 
-  /// Starts a collective; the last rank to start it does the work of all.
-  ///   Errors  InvalidArgument: the call does not fit the rank, or the call of another rank (both are named), or sums
-  ///           elements that are not floats.
+  /// Starts a collective. The last rank that starts it computes the results of all.
+  ///   Errors  InvalidArgument: the call does not fit the rank or the call of another rank (the message names both), or
+  ///           it sums elements that are not floats.
   absl::StatusOr<Ticket> start(int64_t rank, Call call);
 
-  /// The result, or null while some rank has not started it.
+  /// Returns the result, or null if a rank has not started the collective.
   TensorRef result(const Ticket &ticket) const;
 
-  /// As 'all_gather "w" over ranks [0, 1], not started by rank 1'.
+  /// Returns a text such as 'all_gather "w" over ranks [0, 1], not started by rank 1'.
   std::string describePending(const Ticket &ticket) const;
 
-  /// FailedPrecondition when a collective was started by some of its ranks only.
+  /// Returns FailedPrecondition if a collective was started by some of its ranks, but not by all.
   absl::Status checkAllDone() const;
 
 private:
   struct Collective {
-    std::vector<std::optional<Call>> calls; ///< by index
-    std::vector<TensorRef> results;         ///< empty until all have started it
+    std::vector<std::optional<Call>> calls; ///< those of each rank, by its index in the group
+    std::vector<TensorRef> results;         ///< empty until all ranks have started it
   };
   struct Group {
-    std::vector<int64_t> started; ///< collectives that each member has started
+    std::vector<int64_t> started; ///< how many collectives each member has started
     std::vector<Collective> collectives;
   };
 

@@ -1,4 +1,4 @@
-//===- Fixture.h - Modules from text and small tensors -------------------------===//
+//===- Fixture.h - Makes modules from text, and small tensors ------------------===//
 #ifndef SPLITCAST_TESTS_REFERENCE_TESTS_FIXTURE_H
 #define SPLITCAST_TESTS_REFERENCE_TESTS_FIXTURE_H
 
@@ -46,7 +46,7 @@ protected:
   mlir::MLIRContext context;
 };
 
-/// Names of the ops of a dialect that have an op interface.
+/// Returns the names of the ops of a dialect that have an op interface.
 template <typename InterfaceT> std::vector<std::string> opsWith(mlir::MLIRContext &context, llvm::StringRef dialect) {
   std::vector<std::string> names;
   for (mlir::RegisteredOperationName name : context.getRegisteredOperations())
@@ -55,7 +55,8 @@ template <typename InterfaceT> std::vector<std::string> opsWith(mlir::MLIRContex
   return names;
 }
 
-/// `"op"(%0, %1) {attributes} : (types) -> (types)` in `func.func @name` with one argument per operand.
+/// Returns the text of `func.func @name` with one argument per operand and the op
+/// `"op"(%0, %1) {attributes} : (types) -> (types)`, whose results it returns.
 inline std::string functionOf(const std::string &name, const std::string &op, const std::string &attributes,
                               const std::vector<std::string> &operands, const std::vector<std::string> &results) {
   auto list = [](size_t count, llvm::function_ref<std::string(size_t)> item) {

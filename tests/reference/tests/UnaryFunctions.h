@@ -1,6 +1,6 @@
-//===- UnaryFunctions.h - The ops that are functions of one number --------------===//
+//===- UnaryFunctions.h - The elementwise ops that are functions of one number --===//
 //
-// Tests that ask MLIR for these ops need no line for a new one.
+// Tests get the names of these ops from MLIR, so that they also cover new ones.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_REFERENCE_TESTS_UNARYFUNCTIONS_H
@@ -13,8 +13,8 @@
 
 namespace splitcast::nn {
 
-/// Names of the ops of nn that apply a differentiable function of one number to each element and have no attribute,
-/// such as nn.exp, in alphabetical order. The dialect must be loaded.
+/// Returns the names of the ops of nn that apply a differentiable function of one number to each element and have no
+/// attributes, such as nn.exp, in alphabetical order. The dialect must be loaded.
 inline std::vector<std::string> unaryFunctions(mlir::MLIRContext &context) {
   std::vector<std::string> names;
   for (mlir::RegisteredOperationName name : context.getRegisteredOperations())

@@ -1,6 +1,6 @@
-//===- Vectors.h - The cases of tests/vectors ----------------------------------===//
+//===- Vectors.h - Reads the cases of tests/vectors ----------------------------===//
 //
-// gen_vectors.py there says what a case is.
+// tests/vectors/gen_vectors.py describes what a case is.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_REFERENCE_TESTS_VECTORS_H
@@ -17,22 +17,22 @@
 namespace splitcast::reference {
 
 struct VectorCase {
-  std::string text; ///< of the file, for messages
+  std::string text; ///< the text of the case in the file, for messages
   std::string op, attributes;
   std::vector<Tensor> operands, results;
   double tolerance = 0, absolute = 0;
 
-  /// The op in a function from the operands to the results.
+  /// Returns the text of a function with the op, from the operands to the results.
   std::string function(const std::string &name) const;
-  /// The function @f in a module.
+  /// Returns a module with this function, named @f.
   mlir::OwningOpRef<mlir::ModuleOp> module(mlir::MLIRContext &context) const;
 };
 
-/// All cases; none, with a failure of the test that runs, when the file cannot be read.
+/// Returns all cases. If the file cannot be read, the running test fails, and there are no cases.
 std::vector<VectorCase> readVectors(mlir::MLIRContext &context);
 
-/// Fails the test that runs unless `found` is as near to result `index` as the case says. A NaN is as good as another;
-/// apart from that, zero bounds ask for the same bits.
+/// Fails the running test unless `found` is as near to result `index` as the case requires. All NaNs are equal;
+/// otherwise tolerances of zero require the same bits.
 void expectResult(const VectorCase &testCase, size_t index, const Tensor &found);
 
 } // namespace splitcast::reference

@@ -1,4 +1,4 @@
-//===- NullStream.h - A stream whose work has always run -------------------===//
+//===- NullStream.h - A stream without pending work ------------------------===//
 #ifndef SPLITCAST_TESTS_RUNTIME_CONFORMANCE_NULLSTREAM_H
 #define SPLITCAST_TESTS_RUNTIME_CONFORMANCE_NULLSTREAM_H
 
@@ -6,7 +6,7 @@
 
 namespace splitcast::runtime {
 
-/// As the host's streams are when a collective is started: nothing is pending.
+/// A stream on which nothing is ever pending, like a stream of the host when a collective is started.
 class NullStream final : public Stream {
 public:
   absl::Status waitFor(const Event &event) override { return event->wait(); }

@@ -1,8 +1,8 @@
-//===- Registry.h - Suites and backends, registered apart and multiplied ---===//
+//===- Registry.h - Registers suites and backends --------------------------===//
 //
-// A suite test says what every rank does and finds; a backend makes ranks. Both register from files of their own, and
-// ConformanceMain.cc runs every test on every backend at 1 to 5 ranks. A binary with no backend, or with no test,
-// fails.
+// A test of a suite is what every rank does and checks. A backend starts ranks. They are registered in separate files,
+// and ConformanceMain.cc runs every test on every backend with 1 to 5 ranks. A binary without a backend or without a
+// test fails.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_RUNTIME_CONFORMANCE_REGISTRY_H
@@ -19,21 +19,22 @@
 
 namespace splitcast::runtime::conformance {
 
-/// What a test body may ask of the backend, on one rank.
+/// What the backend offers to the body of a test on one rank.
 class RankContext {
 public:
   virtual ~RankContext() = default;
   virtual int64_t rank() const = 0;
   virtual int64_t size() const = 0;
-  /// A new transport of all ranks, which all call this at the same point.
+  /// Creates a transport of all ranks. All ranks call it at the same point.
   virtual std::unique_ptr<Transport> createTransport() = 0;
-  /// A communicator of all ranks, as createTransport; of this backend's kind.
+  /// Creates a communicator of the backend's kind, of all ranks. All ranks call it at the same point.
   virtual std::unique_ptr<Communicator> createCommunicator(const HostCommunicatorOptions &options) {
     return createHostCommunicator(createTransport(), options);
   }
-  /// What this rank has sent so far, measured as near to the wire as the backend can; nothing, where it cannot.
+  /// What this rank has sent so far, measured as close to the network as the backend can; nothing if it cannot measure
+  /// it.
   virtual std::optional<ccl::Traffic> sent() const = 0;
-  /// Whether several ranks may have one copy of memory.
+  /// Whether ranks can share a copy of memory.
   virtual bool sharesMemory() const { return false; }
   /// Makes this rank look dead to all others.
   virtual void die() {}
@@ -46,7 +47,7 @@ public:
   int64_t checks = 0;
 };
 
-/// Where buffers of the suites lie; null: on the heap. A backend may set it, in a process that is a rank.
+/// The memory for buffers of the suites; null for the heap. A backend may set it in a process that is a rank.
 std::shared_ptr<HostMemory> &suiteMemory();
 
 struct SuiteTest {
@@ -58,12 +59,12 @@ class Backend {
 public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
-  /// Tests that can never pass here, with the reason.
+  /// The tests that cannot pass on this backend, with the reasons.
   virtual std::map<std::string, std::string> never() const { return {}; }
-  /// Runs the test at so many ranks; what any of them finds wrong becomes a failure of the running GoogleTest. Returns
-  /// the number of checks that the rank with the fewest has made.
+  /// Runs the test with this number of ranks. A failed check on any rank fails the running GoogleTest. Returns the
+  /// smallest number of checks that a rank has made.
   virtual int64_t run(const SuiteTest &test, int64_t ranks) = 0;
-  /// In a process that is one of the ranks started by run: does its part and returns the exit status.
+  /// If this process is a rank that run() has started, does its work and returns its exit status.
   virtual std::optional<int> runAsRank() { return std::nullopt; }
 };
 
@@ -84,13 +85,13 @@ struct RegisterBackend {
 
 } // namespace splitcast::runtime::conformance
 
-/// Defines and registers what every rank does: CONFORMANCE(Name) { ... context ... }
+/// Defines and registers a test, which every rank runs: CONFORMANCE(Name) { ... context ... }
 #define CONFORMANCE(testName)                                                                                          \
   static void body##testName(::splitcast::runtime::conformance::RankContext &context);                                 \
   static ::splitcast::runtime::conformance::RegisterTest register##testName(#testName, body##testName);                \
   static void body##testName(::splitcast::runtime::conformance::RankContext &context)
 
-/// As EXPECT_TRUE and EXPECT_EQ, and counted, so that a test which checked nothing is found out.
+/// Like EXPECT_TRUE and EXPECT_EQ, but they also count, so that a test which has checked nothing fails.
 #define CONFORM(condition) EXPECT_TRUE(context.counted(static_cast<bool>(condition)))
 #define CONFORM_EQ(found, expected) EXPECT_EQ(context.counted(found), expected)
 

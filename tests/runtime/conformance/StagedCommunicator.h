@@ -1,8 +1,7 @@
-//===- StagedCommunicator.h - A device's communicator, for buffers of the host -------===//
+//===- StagedCommunicator.h - Uses a device's communicator with host buffers ---------===//
 //
-// Lets the suites, whose buffers are the host's, run against a communicator whose buffers are a device's: each call
-// copies its operands to memory of the device (at addresses as well or badly aligned), and the event copies results
-// back.
+// The suites have host buffers. This lets them check a communicator whose buffers are a device's: each call copies its
+// operands to memory of the device, with the same alignment as on the host, and its event copies the results back.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_RUNTIME_CONFORMANCE_STAGEDCOMMUNICATOR_H
@@ -12,7 +11,7 @@
 
 namespace splitcast::runtime::conformance {
 
-/// Owns `inner`; borrows the device. Streams given to it are ignored: its work is on one of its own.
+/// Owns `inner` and borrows the device. It ignores the streams of calls, and has a stream of its own.
 ///   Errors  those of Device::createStream.
 absl::StatusOr<std::unique_ptr<Communicator>> createStagedCommunicator(std::unique_ptr<Communicator> inner,
                                                                        Device &device);

@@ -1,4 +1,4 @@
-//===- SuiteSupport.h - Buffers, blocks and values of the suites -----------===//
+//===- SuiteSupport.h - Buffers, blocks and values for the suites ----------===//
 #ifndef SPLITCAST_TESTS_RUNTIME_CONFORMANCE_SUITESUPPORT_H
 #define SPLITCAST_TESTS_RUNTIME_CONFORMANCE_SUITESUPPORT_H
 
@@ -14,20 +14,20 @@
 
 namespace splitcast::runtime::conformance {
 
-/// A communicator of all ranks, over a transport of its own.
+/// Creates a communicator of all ranks, over a transport of its own.
 inline std::unique_ptr<Communicator> createCommunicator(RankContext &context,
                                                         HostCommunicatorOptions options = {absl::Seconds(20)}) {
   return context.createCommunicator(options);
 }
 
-/// Whether this rank has sent so much since `before`; true where the backend cannot count.
+/// Whether this rank has sent `expected` since `before`. It is true if the backend cannot measure this.
 inline bool hasSent(const RankContext &context, const std::optional<ccl::Traffic> &before, ccl::Traffic expected) {
   const std::optional<ccl::Traffic> now = context.sent();
   return !now ||
          (now->bytes - before->bytes == expected.bytes && now->messages - before->messages == expected.messages);
 }
 
-/// Memory of exactly `bytes` bytes between guards that nobody may touch.
+/// Memory of `bytes` bytes between guards that nothing may write.
 class GuardedBuffer {
 public:
   explicit GuardedBuffer(int64_t bytes) : bytes(bytes), source(nextSource()), heap(source ? 0 : allBytes()) {
@@ -63,7 +63,7 @@ private:
   static constexpr int64_t kGuardBytes = 64;
   static constexpr std::byte kGuard{0xA5};
   int64_t allBytes() const { return bytes + 3 * kGuardBytes; }
-  /// Every third buffer lies on the heap, whatever the backend: on other ranks it may be another.
+  /// Every third buffer is on the heap, whatever the backend. On other ranks it may be another one.
   static std::shared_ptr<HostMemory> nextSource() {
     static int made = 0;
     return ++made % 3 ? suiteMemory() : nullptr;
@@ -71,7 +71,7 @@ private:
 
   int64_t bytes;
   int64_t begin = 0;
-  std::shared_ptr<HostMemory> source; ///< null: `heap`
+  std::shared_ptr<HostMemory> source; ///< null if the buffer is in `heap`
   std::vector<std::byte> heap;
   Buffer memory;
 };
@@ -88,8 +88,8 @@ inline Blocks times(Blocks blocks, int64_t factor) {
   return blocks;
 }
 
-/// Elements per rank: even, ragged, some empty, all but one empty, all empty, and around whole chunks of
-/// `elementBytes`.
+/// Returns patterns of the number of elements per rank: even, ragged, some empty, all but one empty, all empty, and
+/// close to whole chunks of elements of `elementBytes` bytes.
 inline std::vector<Blocks> blockPatterns(int64_t size, int64_t elementBytes) {
   std::vector<Blocks> patterns(5, Blocks(size));
   for (int64_t rank = 0; rank < size; ++rank) {
@@ -108,7 +108,7 @@ inline std::vector<Blocks> blockPatterns(int64_t size, int64_t elementBytes) {
   return patterns;
 }
 
-/// A small integer, so that sums in any order are exact.
+/// Returns a small integer, so that sums in any order are exact.
 inline int64_t integerAt(int64_t rank, int64_t index) { return (index * 7 + rank * 13) % 101 - 50; }
 inline int64_t integerSum(int64_t size, int64_t index) {
   int64_t sum = 0;
@@ -117,7 +117,7 @@ inline int64_t integerSum(int64_t size, int64_t index) {
   return sum;
 }
 
-/// A float whose sums depend on the order: magnitudes over six powers of ten, both signs.
+/// Returns a float with a magnitude over six powers of ten and either sign, so that sums depend on the order.
 inline double roughAt(int64_t rank, int64_t index) {
   uint64_t bits = (rank + 1) * 0x9E3779B97F4A7C15u + index * 0xD1B54A32D192ED03u;
   bits = (bits ^ bits >> 29) * 0xBF58476D1CE4E5B9u;
@@ -128,7 +128,8 @@ inline double roughAt(int64_t rank, int64_t index) {
   return bits & 1024 ? -magnitude : magnitude;
 }
 
-/// The tree of Communicator.h, straight from its words: a binary counter whose place h holds a sum of 2^h addends.
+/// Computes a sum in the tree of Communicator.h, directly by its definition: a binary counter whose place h holds a sum
+/// of 2^h addends.
 template <typename T> T counterSum(absl::Span<const T> addends) {
   struct Place {
     bool taken = false;
@@ -150,18 +151,18 @@ template <typename T> T counterSum(absl::Span<const T> addends) {
   return sum.sum;
 }
 
-/// Waits, and checks that nothing failed.
+/// Waits for the event, and checks that nothing failed.
 inline void finish(RankContext &context, const absl::StatusOr<Event> &event) {
   absl::Status status = event.ok() ? (*event)->wait() : event.status();
   CONFORM_EQ(status, absl::OkStatus());
 }
 
-/// bf16 or f16.
+/// A number of bf16 or f16.
 template <ElementType kType> struct Small {
   static constexpr int kBits = kType == ElementType::BF16 ? 8 : 11, kBias = kType == ElementType::BF16 ? 127 : 15;
 
   Small() = default;
-  /// Of a number that is neither subnormal nor too large.
+  /// Rounds a number, whose result must be neither subnormal nor too large.
   Small(double number) {
     int exponent = 0;
     const double fraction = std::frexp(std::abs(number), &exponent); // in [0.5, 1)

@@ -43,7 +43,7 @@ protected:
     return module;
   }
 
-  /// #exec.NAME<PARAMETERS>; null after an error on the context.
+  /// Parses #exec.NAME<PARAMETERS>. Returns null after an error, which is a diagnostic of the context.
   exec::LibraryCallAttrInterface parseCall(const std::string &name, const std::string &parameters) {
     return llvm::dyn_cast_or_null<exec::LibraryCallAttrInterface>(
         mlir::parseAttribute("#exec." + name + "<" + parameters + ">", &context));
@@ -70,7 +70,7 @@ protected:
   std::unique_ptr<Stream> stream = *device->createStream("compute");
 };
 
-/// A kernel @k that applies `body`, which computes %y from %x, to each of `count` elements.
+/// Returns a kernel @k that applies `body`, which computes %y from %x, to each of `count` elements.
 inline std::string elementwise(int count, const std::string &from, const std::string &to, const std::string &body) {
   std::string n = std::to_string(count);
   return "func.func @k(%a: memref<" + n + "x" + from + ">, %b: memref<" + n + "x" + to +

@@ -1,4 +1,4 @@
-//===- TempDir.h - A directory of one test, and what its errors must say -----===//
+//===- TempDir.h - A temporary directory for a test, and checks of errors ----===//
 #ifndef SPLITCAST_TESTS_RUNTIME_IO_TEMPDIR_H
 #define SPLITCAST_TESTS_RUNTIME_IO_TEMPDIR_H
 
@@ -16,7 +16,7 @@
 
 namespace splitcast::runtime {
 
-/// Removed with all it holds at the test's end.
+/// A new directory. The destructor removes it with its contents.
 class TempDir {
 public:
   TempDir() {
@@ -37,7 +37,7 @@ public:
     bytes << std::ifstream(path(name), std::ios::binary).rdbuf();
     return bytes.str();
   }
-  /// Every file's name and contents.
+  /// Returns the name and the contents of every file.
   std::map<std::string, std::string> contents() const {
     std::map<std::string, std::string> files;
     for (const auto &entry : std::filesystem::directory_iterator(root)) {
@@ -51,7 +51,7 @@ private:
   std::string root;
 };
 
-/// `status` has `code`, and its message has all of `parts`.
+/// Expects that `status` has `code`, and that its message contains all of `parts`.
 inline void expectError(const absl::Status &status, absl::StatusCode code, const std::vector<std::string> &parts) {
   EXPECT_EQ(status.code(), code) << status;
   for (const std::string &part : parts)

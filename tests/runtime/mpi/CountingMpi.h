@@ -1,7 +1,8 @@
-//===- CountingMpi.h - What this process has handed to MPI -----------------===//
+//===- CountingMpi.h - Counts what this process sends with MPI -------------===//
 //
-// Linked into a test, it takes the place of MPI_Isend by way of MPI's profiling interface, counts, and calls the real
-// one. The other ways to send are taken too, and counted apart: the transport uses none of them.
+// If a test is linked to it, it replaces MPI_Isend with MPI's profiling interface: it counts each call, and calls the
+// real function. It also replaces the other functions that send, and counts them separately, since the transport must
+// not use them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_RUNTIME_MPI_COUNTINGMPI_H
@@ -11,9 +12,9 @@
 
 namespace splitcast::runtime {
 
-/// Bytes and messages given to MPI_Isend by this process so far.
+/// The bytes and messages that this process has passed to MPI_Isend so far.
 ccl::Traffic sentOverMpi();
-/// Calls of MPI_Send and of MPI's own collectives so far, save those that make communicators.
+/// The number of calls of MPI_Send and of MPI's collectives so far, except for those that create communicators.
 int64_t otherMpiCalls();
 
 } // namespace splitcast::runtime

@@ -1,4 +1,4 @@
-//===- Mpirun.h - This test once more, as several ranks --------------------===//
+//===- Mpirun.h - Runs this test as several ranks --------------------------===//
 #ifndef SPLITCAST_TESTS_RUNTIME_MPI_MPIRUN_H
 #define SPLITCAST_TESTS_RUNTIME_MPI_MPIRUN_H
 
@@ -9,18 +9,18 @@
 namespace splitcast::runtime {
 
 struct MpirunResult {
-  int exitCode = -1; ///< of mpirun; -1: it ran past its time and was killed, or could not be started
+  int exitCode = -1; ///< that of mpirun; -1 if it was killed at its limit, or could not be started
   std::string output;
   double seconds = 0;
 };
 
-/// Runs this binary with `arguments` as `ranks` ranks under mpirun, for at most `limitSeconds`; then all are killed.
+/// Runs this binary with `arguments` as `ranks` ranks under mpirun. After `limitSeconds` all processes are killed.
 MpirunResult runUnderMpirun(int64_t ranks, const std::vector<std::string> &arguments, double limitSeconds);
 
-/// A new, empty directory for this test.
+/// Creates an empty directory for this test.
 std::string makeTestDirectory();
 
-/// The file's text, or nothing when there is none.
+/// Returns the text of a file; empty if there is none.
 std::string readText(const std::string &path);
 
 } // namespace splitcast::runtime

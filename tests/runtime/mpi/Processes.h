@@ -8,13 +8,13 @@
 
 namespace splitcast {
 
-/// The beginning of an mpirun command, which keeps its files in that directory (SessionDirectory.h). Ranks may
-/// outnumber the processors, and then give way to each other.
+/// Returns the beginning of an mpirun command that keeps its files in `sessionDirectory` (SessionDirectory.h). There
+/// may be more ranks than processors; waiting ranks then yield.
 std::vector<std::string> mpirunWords(const std::string &sessionDirectory);
 
-/// Starts the command with nothing to read; what it prints goes to the file. It is the leader of a process group of its
-/// own, so that kill(-pid, ...) ends all that it starts. Exits with 127 if the command cannot be run.
-///   Returns  its process id; -1 when no process could be made.
+/// Starts a command with empty stdin, and its output in a file. The process is the leader of a new process group, so
+/// that kill(-pid, ...) ends all processes that it starts. If the command cannot be run, the process exits with 127.
+///   Returns  the process id; -1 if no process could be created.
 pid_t startProcess(std::vector<std::string> command, const std::string &outputPath);
 
 } // namespace splitcast

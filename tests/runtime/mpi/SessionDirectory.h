@@ -1,4 +1,4 @@
-//===- SessionDirectory.h - Where an mpirun keeps its files -----------------===//
+//===- SessionDirectory.h - A directory for the files of an mpirun ----------===//
 #ifndef SPLITCAST_TESTS_RUNTIME_MPI_SESSIONDIRECTORY_H
 #define SPLITCAST_TESTS_RUNTIME_MPI_SESSIONDIRECTORY_H
 
@@ -6,9 +6,9 @@
 
 namespace splitcast {
 
-/// A directory of one job, gone with this object. By default Open MPI keeps the files of all of a user's jobs below one
-/// directory, which whoever ends last removes: then a job that begins at that moment does not start (seen in 4 of 1579
-/// starts, four at a time).
+/// A directory for one job, which is removed with this object. By default, Open MPI keeps the files of all jobs of a
+/// user in one directory, and the last job removes it. A job that begins at this moment fails to start (4 of 1579
+/// starts, with four jobs at a time).
 class SessionDirectory {
 public:
   SessionDirectory();
@@ -16,7 +16,7 @@ public:
   SessionDirectory(const SessionDirectory &) = delete;
   SessionDirectory &operator=(const SessionDirectory &) = delete;
 
-  /// Its path: short, since sockets may lie in it.
+  /// The path. It is short, since the directory may have sockets.
   const std::string &path() const { return path_; }
 
 private:
