@@ -27,8 +27,10 @@ int64_t CountingDevice::untouchedBytes() const {
     const uintptr_t begin = reinterpret_cast<uintptr_t>(data) / page * page;
     const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + bytes + page - 1) / page * page;
     std::vector<unsigned char> isResident((end - begin) / page);
-    if (mincore(reinterpret_cast<void *>(begin), end - begin, isResident.data()) != 0)
-      return bytes; // the system does not say: as bad as untouched
+    if (mincore(reinterpret_cast<void *>(begin), end - begin, isResident.data()) != 0) {
+      untouched += bytes; // the system does not say: as bad as untouched
+      continue;
+    }
     untouched += static_cast<int64_t>(page) * std::count_if(isResident.begin(), isResident.end(),
                                                             [](unsigned char flags) { return (flags & 1) == 0; });
   }
