@@ -138,7 +138,7 @@ Tensor averagePool(const Tensor &x, const Numbers &kernel, const PoolOptions &op
   if (std::string problem = windows.problem(); !problem.empty())
     return builder->fail(problem);
   if (x.shape().size() != 4)
-    return builder->fail("takes x [samples, channels, height, width]");
+    return builder->fail("needs x [samples, channels, height, width]");
   const WithinFunction within(x, "averagePool");
   const double taps = static_cast<double>(kernel[0]) * static_cast<double>(kernel[1]);
   Tensor weight =

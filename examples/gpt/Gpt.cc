@@ -404,8 +404,8 @@ void addOptimizerFlags(Flags &flags, GptFlags &gpt) {
   flags.addNumber("weight-decay", &gpt.weightDecay, 0, 1e6,
                   "the weight decay, if the optimizer has one; by default the optimizer's own, for adamw");
   flags.addString("optimizer", &gpt.optimizerText, "NAME,NUMBER=X,...",
-                  absl::StrCat("the optimizer, ", nn::knownOptimizers(),
-                               ", and its numbers, such as adamw,beta2=0.95 (", gpt.optimizerText, ")"));
+                  absl::StrCat("the optimizer: ", nn::knownOptimizers(),
+                               "; its numbers may follow, as in adamw,beta2=0.95 (", gpt.optimizerText, ")"));
   flags.addString("schedule", &gpt.scheduleText, "NAME,NUMBER=X,...",
                   absl::StrCat("a factor on the learning rate that depends on the step: ", nn::knownRates(),
                                ", such as cosine,steps=1500,warmup=100; without this flag it is 1"));

@@ -461,8 +461,9 @@ private:
   }
 
   /// Emits an exact sum: each block takes a share of the addends of one element
-  /// of the result, and adds its sum to that element with an atomic operation,
-  /// since no order changes a bit. A launch before stores the initial value.
+  /// of the result, and its warps add their sums to that element with atomic
+  /// operations, since no order changes a bit. A launch before stores the initial
+  /// value.
   void emitExactSum(size_t result, linalg::GenericOp generic) {
     ArrayRef<int64_t> shape = shapeOf(body.results[result]);
     const int64_t total = ShapedType::getNumElements(shape), addends = addendsOf(generic);

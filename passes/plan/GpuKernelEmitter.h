@@ -2,14 +2,12 @@
 // Emits elements on demand (ElementEvaluator.h), in gpu.launch ops with constant sizes. Nests (KernelForm.h) become:
 //   elementwise     a thread per vector of 16 bytes of the widest type; the rest that fills no vector is computed
 //                   element by element
-//   row nest        a warp per row: its threads read consecutive vectors of the row; up to kRowChunks vectors per
-//   thread
-//                   stay in registers between reductions and elements. Sums along the row are added per thread in
+//   row nest        a warp per row: its threads read consecutive vectors of the row; a thread keeps up to kRowChunks
+//                   vectors in registers between reductions and elements. Sums along the row are added per thread in
 //                   ascending order, then within the vector, then by shuffles, in a fixed tree. A row of more than
 //                   4,096 elements takes a block of 16 warps, whose sums are then added one after the other.
 //   column sums     a block per 8 columns: for each column, 128 threads add every 128th row each; then each warp adds
-//   its
-//                   sums by shuffles, and the first warp adds those of all warps, in shared memory
+//                   its sums by shuffles, and the first warp adds those of all warps, in shared memory
 //   exact sums      of many addends (sbp::LoopSpec::exactSums): blocks of the whole device, which add to the result in
 //                   any order
 //   other sums      along the innermost dimension as in a row nest, a row per result, else a thread per result;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr char kHello[] = "splitcast-rank-1"; // the number is the version of this protocol
 constexpr absl::Duration kHelloTime = absl::Seconds(10);
+constexpr int64_t kMostHelloBytes = 1024;
 
 /// How a rank introduces itself. Rank 0 needs the size and the port, other
 /// ranks the job's number.
@@ -30,7 +31,8 @@ struct Hello {
 /// Reads a hello. It is an error if what connected is not a rank of this
 /// program.
 absl::StatusOr<Hello> readHello(const Socket &socket, absl::Time deadline) {
-  SPLITCAST_ASSIGN_OR_RETURN(std::string text, readText(socket, std::min(deadline, absl::Now() + kHelloTime)));
+  SPLITCAST_ASSIGN_OR_RETURN(std::string text,
+                             readText(socket, std::min(deadline, absl::Now() + kHelloTime), kMostHelloBytes));
   std::vector<std::string> words = absl::StrSplit(text, ' ');
   Hello hello;
   if (words.size() != 5 || words[0] != kHello || !absl::SimpleAtoi(words[1], &hello.rank) ||

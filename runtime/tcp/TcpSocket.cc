@@ -20,8 +20,6 @@
 namespace splitcast::runtime {
 namespace {
 
-/// The longest text is the table of endpoints: a host name and a port for each of up to 65536 ranks.
-constexpr int64_t kMaxTextBytes = 1 << 24;
 constexpr absl::Duration kRetry = absl::Milliseconds(50);
 
 struct Resolved {
@@ -219,12 +217,12 @@ absl::Status writeText(const Socket &socket, const std::string &text, absl::Time
   return status.ok() ? writeAll(socket, text.data(), bytes, deadline) : status;
 }
 
-absl::StatusOr<std::string> readText(const Socket &socket, absl::Time deadline) {
+absl::StatusOr<std::string> readText(const Socket &socket, absl::Time deadline, int64_t mostBytes) {
   int64_t bytes = 0;
   SPLITCAST_RETURN_IF_ERROR(readAll(socket, &bytes, sizeof(bytes), deadline));
-  if (bytes < 0 || bytes > kMaxTextBytes)
+  if (bytes < 0 || bytes > mostBytes)
     return absl::UnavailableError(
-        absl::StrCat("received a text of ", bytes, " bytes; at most ", kMaxTextBytes, " are allowed"));
+        absl::StrCat("received a text of ", bytes, " bytes; at most ", mostBytes, " are allowed"));
   std::string text(bytes, '\0');
   SPLITCAST_RETURN_IF_ERROR(readAll(socket, text.data(), bytes, deadline));
   return text;

@@ -52,10 +52,14 @@ absl::StatusOr<Socket> acceptFrom(const Socket &listener, absl::Time deadline);
 absl::StatusOr<Endpoint> localEndpoint(const Socket &socket);
 absl::StatusOr<Endpoint> peerEndpoint(const Socket &socket);
 
-/// Write and read a text of at most 16 MiB, after its length. readText returns Unavailable for a text that is longer or
-/// ends early.
+/// The longest text is the table of the job's endpoints: a name of at most 253 bytes and a port for each of up to 65536
+/// ranks.
+inline constexpr int64_t kMaxTextBytes = 1 << 25;
+
+/// Write and read a text, after its length. readText returns Unavailable for a text that has more than `mostBytes` or
+/// ends early. A stranger may have sent it, so `mostBytes` is also what is allocated for it at most.
 absl::Status writeText(const Socket &socket, const std::string &text, absl::Time deadline);
-absl::StatusOr<std::string> readText(const Socket &socket, absl::Time deadline);
+absl::StatusOr<std::string> readText(const Socket &socket, absl::Time deadline, int64_t mostBytes = kMaxTextBytes);
 
 /// Returns Unavailable with `what` and errno's text.
 absl::Status socketError(const std::string &what);

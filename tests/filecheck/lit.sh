@@ -6,4 +6,5 @@ if [ ! -e "$LIT" ]; then
   echo "lit.sh: error: $LIT does not exist; Debian's llvm-19-tools has it" >&2
   exit 1
 fi
+unset "${!LIT_@}" # options of whoever runs the tests
 PYTHONDONTWRITEBYTECODE=1 exec python3 "$LIT" -v -j1 --param "splitcast_opt=$1" "${@:2}"

@@ -84,6 +84,17 @@ class RunnerTest(unittest.TestCase):
         for condition in ("UNSUPPORTED: true", "REQUIRES: a_gpu"):
             self.expectFailure(f"// {condition}\n" + text, "may keep the test from failing")
         self.expectFailure("// XFAIL: *\n" + text.replace("the", "no"), "may keep the test from failing")
+        # lit finds its words within others, and reads nothing behind END.
+        self.expectFailure("// _XFAIL: *\n" + text.replace("the", "no"), "may keep the test from failing")
+        self.expectFailure(text + "// AT THE END.\n// RUN: splitcast-opt | FileCheck %s --check-prefix=X\n", "END.")
+
+    def testCommandsThatGoOn(self):
+        for command in ("%if nope %{ splitcast-opt | FileCheck %s %}", "splitcast-opt fail | FileCheck %s || true",
+                        "splitcast-opt fail | FileCheck %s; true"):
+            self.expectFailure(f"// RUN: {command}\n// CHECK: the line\n", "may keep it from failing")
+        for command in ("echo FileCheck", "splitcast-opt | not FileCheck %s", "not splitcast-opt fail -verify-diagnostics",
+                        "splitcast-opt -verify-diagnostics=false"):
+            self.expectFailure(f"// RUN: {command}\n// CHECK: the line\n// expected-error\n", "nothing judges")
 
     def testWrongOutput(self):
         self.expectFailure("// RUN: splitcast-opt | FileCheck %s\n// CHECK: other\n", "expected string not found")

@@ -149,18 +149,17 @@ TEST(TcpSocket, TextsHoldTheEndpointsOfAllRanks) {
   ASSERT_TRUE(listener.ok()) << listener.status();
   std::string table;
   for (int64_t rank = 0; rank < 65536; ++rank)
-    absl::StrAppend(&table, "\n65535 node", rank, ".partition.cluster.example.org");
+    absl::StrAppend(&table, "\n65535 ", std::string(253, 'a' + rank % 26)); // DNS has no longer names
   const absl::Time deadline = absl::Now() + absl::Seconds(20);
   std::thread host([&] {
     auto guest = acceptFrom(*listener, deadline);
     EXPECT_TRUE(guest.ok() && writeText(*guest, table, deadline).ok());
   });
   auto socket = connectTo(master, deadline);
-  ASSERT_TRUE(socket.ok()) << socket.status();
-  absl::StatusOr<std::string> text = readText(*socket, deadline);
+  absl::StatusOr<std::string> text = socket.ok() ? readText(*socket, deadline) : socket.status();
   host.join();
   ASSERT_TRUE(text.ok()) << text.status();
-  EXPECT_EQ(*text, table);
+  EXPECT_TRUE(*text == table);
 }
 
 // Whoever else connects (a scanner of ports, say) is not taken for a rank, and does not keep ranks out.
