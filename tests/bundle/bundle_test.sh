@@ -31,7 +31,7 @@ alone python3 "$bundle/strict.py" --device=cpu --ranks=1 --steps=1 >strict || st
 if ! command -v nvidia-smi >/dev/null; then
   status=0
   alone python3 "$bundle/check.py" 2>message || status=$?
-  [ "$status" = 1 ] && grep -q 'nothing of CUDA was run' message || fail "without a GPU: status $status, $(cat message)"
+  [ "$status" = 1 ] && grep -q 'nvidia-smi shows no GPU, so nothing was run' message || fail "without a GPU: status $status, $(cat message)"
 fi
 status=0
 alone "$bundle/bin/ranks" two "$bundle/bin/gpt" 2>message || status=$?

@@ -295,7 +295,7 @@ class TreeTest(TreeTestBase):
         other = self.write("BUILD", "cc_library(\n    name = 'x',\n)\n")
         result = subprocess.run(["bash", script, good, other], capture_output=True, text=True, check=False)
         self.assertEqual(result.returncode, 1)
-        self.assertIn("no C++ source", result.stderr)
+        self.assertIn("is not a C++ source", result.stderr)
         with open(other, encoding="utf-8") as file:
             self.assertEqual(file.read(), "cc_library(\n    name = 'x',\n)\n")
 
