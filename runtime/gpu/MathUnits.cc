@@ -107,9 +107,13 @@ Value rounded(OpBuilder &b, arith::TruncFOp op) {
     return b.create<vector::ExtractOp>(loc, two(op.getIn(), op.getIn()), 0);
   Value result = b.create<arith::ConstantOp>(loc, b.getZeroAttr(vector));
   const int64_t count = vector.getNumElements();
+  // All elements before the first call: LLVM splits a load of which only elements
+  // are used, and joins the parts again only if no call is between them.
+  SmallVector<Value> lanes;
+  for (int64_t lane = 0; lane < count; ++lane)
+    lanes.push_back(b.create<vector::ExtractOp>(loc, op.getIn(), lane));
   for (int64_t lane = 0; lane < count; lane += 2) {
-    const Value low = b.create<vector::ExtractOp>(loc, op.getIn(), lane);
-    const Value both = two(low, lane + 1 < count ? b.create<vector::ExtractOp>(loc, op.getIn(), lane + 1) : low);
+    const Value both = two(lanes[lane], lanes[std::min(lane + 1, count - 1)]);
     for (int64_t i = 0; i < 2 && lane + i < count; ++i)
       result = b.create<vector::InsertOp>(loc, b.create<vector::ExtractOp>(loc, both, i), result, lane + i);
   }

@@ -85,11 +85,31 @@ def check(tool, example, ptxas, directory):
     return len(entries)
 
 
+CAST = """#p = #sbp.placement<"cuda", [dp = 1]>
+#B = #sbp.nd<#p, [B]>
+func.func @cast(%x: tensor<4096xf32, #B>) -> tensor<4096xbf16> {
+  %y = nn.cast %x : (tensor<4096xf32, #B>) -> tensor<4096xbf16>
+  return %y : tensor<4096xbf16>
+}
+"""
+
+
+def checkCast(tool, directory):
+    """A thread of a cast to bf16 loads its elements at once."""
+    path = os.path.join(directory, "cast.mlir")
+    with open(path, "w") as file:
+        file.write(CAST)
+    loads = re.findall(r"ld\.global\S*", run([tool, path, "--chip=" + CHIP]).stdout)
+    if loads != ["ld.global.nc.v4.f32"]:
+        fail(f"a cast loads by {loads}")
+
+
 def main():
     tool, examples = sys.argv[1], sys.argv[2:]
     ptxas = findPtxas()
     print(f"{'example':12} {'entry':5} {'registers':>9} {'spilled':>7} {'16 bytes':>10}   widths of accesses, in bytes")
     with tempfile.TemporaryDirectory() as directory:
+        checkCast(tool, directory)
         count = sum(check(tool, example, ptxas, directory) for example in examples)
     print(f"{count} kernels for {CHIP}" + ("" if ptxas else "; no ptxas was found, so none was assembled"))
 
