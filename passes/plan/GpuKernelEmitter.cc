@@ -28,8 +28,8 @@ constexpr int64_t kColumns = 8, kColumnWarps = 32, kRowSets = kColumnWarps * (kW
 constexpr int64_t kManyAddends = 4096, kDeviceBlocks = 1024, kAddendsPerThread = 16;
 /// The consecutive elements per thread: 16 bytes of f32. The number is the same
 /// for all types, so that the order of a sum along a row does not depend on the
-/// other results of its kernel. A kernel that has no sum and only floats of at
-/// most 16 bits uses kSmallLanes, 16 bytes of these.
+/// other results of its kernel. A kernel that has no sum along a row, and only
+/// floats of at most 16 bits, uses kSmallLanes, 16 bytes of these.
 constexpr int64_t kLanes = 4, kSmallLanes = 8;
 /// Indices of up to this many elements are divided in 32 bits, which a GPU does
 /// several times faster than in 64.
@@ -38,6 +38,14 @@ constexpr int64_t kMostIn32Bits = int64_t{1} << 30;
 ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
 /// Returns the number of consecutive elements per thread (kLanes, kSmallLanes).
+/// Whether the result is a sum over all dimensions but the last, for which
+/// emitColumnSum emits a launch of its own, without lanes.
+bool isColumnSum(Value result) {
+  linalg::GenericOp sum = reductionOf(result);
+  return sum && !usesPlaces(result) && shapeOf(result).size() == 1 && sum.getNumParallelLoops() == 1 &&
+         sum.getIteratorTypesArray().back() == utils::IteratorType::parallel;
+}
+
 int64_t lanesOf(const LinalgBody &body, const KernelForm &form) {
   auto isSmall = [](Value tensor) {
     Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
@@ -48,7 +56,11 @@ int64_t lanesOf(const LinalgBody &body, const KernelForm &form) {
     return !containsReduction(result) && (form.isFlat || (!shape.empty() && shape.back() % kSmallLanes == 0));
   };
   const bool isSmallAlone = llvm::all_of(body.arguments, isSmall) && llvm::all_of(body.results, isSmall);
-  return isSmallAlone && llvm::all_of(body.results, fits) ? kSmallLanes : kLanes;
+  auto isSumOfElements = [](Value result) {
+    return isColumnSum(result) && llvm::none_of(reductionOf(result).getDpsInputs(), containsReduction);
+  };
+  const bool allFit = llvm::all_of(body.results, [&](Value result) { return isSumOfElements(result) || fits(result); });
+  return isSmallAlone && allFit ? kSmallLanes : kLanes;
 }
 
 class GpuKernelEmitter : public FusionEmitter {
@@ -443,7 +455,7 @@ private:
         SmallVector<Index> place = placeOf(number, shapeOf(tensor), false);
         storeOnce({result}, evaluate(tensor, place), bases(place), lane);
       });
-    if (isPlain && shapeOf(tensor).size() == 1 && generic.getNumParallelLoops() == 1)
+    if (isColumnSum(tensor))
       return emitColumnSum(result, generic);
     launch((total + kThreads - 1) / kThreads, 0, {}, [&](const Ids &ids) {
       Value number = add(times(ids.block, kThreads), ids.thread);
