@@ -1,6 +1,5 @@
 #include "runtime/pull/StreamingCopy.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cstring>
 

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 namespace splitcast::runtime {
 namespace {

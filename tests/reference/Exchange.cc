@@ -2,8 +2,6 @@
 
 #include "tests/reference/TreeSum.h"
 
-#include "absl/strings/str_cat.h"
-
 using namespace mlir;
 
 namespace splitcast::reference {
