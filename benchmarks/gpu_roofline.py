@@ -8,7 +8,7 @@ be of GPUs. An op takes the longer of two times: its bytes (each range that it r
 memory, and its FLOPs, which only library calls are taken to have, at that of the tensor cores. Ops on the same kernel
 are one row: how often it runs, its bytes and time per step, the blocks of its launches, and, where ptxas is found, its
 registers, spilled bytes and the share of bytes that its loads and stores name 16 at a time. A kernel that moves more
-than 1 MB should fill the device: rows whose last launch has fewer blocks than --processors are marked with '<'.
+than 1 MB should fill the device: rows whose largest launch has fewer blocks than --processors are marked with '<'.
 
 Run from the root of the project, after `bazel build //compiler/tools:splitcast-opt //compiler/tools:splitcast-kernels`.
 """
@@ -136,7 +136,7 @@ def main():
     print(f"{'ms':>8} {'runs':>5} {'MB':>9} {'GFLOP':>8} {'blocks':>14} {'registers':>9} {'spilled':>7} {'wide':>5}  what")
     for what, (count, size, flops, seconds) in sorted(rows.items(), key=lambda row: -row[1][3]):
         grid = launches.get(what, [])
-        mark = "<" if grid and size / count > 1e6 and grid[-1] < arguments.processors else ""
+        mark = "<" if grid and size / count > 1e6 and max(grid) < arguments.processors else ""
         registers, spilled, share = assembled.get(what, ("", "", None))
         print(f"{seconds * 1e3:8.3f} {count:5} {size / 1e6:9.1f} {flops / 1e9:8.1f} {','.join(map(str, grid)) + mark:>14} "
               f"{registers:>9} {spilled:>7} {'' if share is None else f'{share:.0%}':>5}  {what}")

@@ -308,7 +308,8 @@ def Exec_PlanOp : Exec_Op<"plan", [Symbol, IsolatedFromAbove, NoTerminator, Sing
 def Exec_LaunchOp : Exec_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs a generated kernel";
   let description = [{
-    The ranges are in the order of the kernel's arguments: first those that it only reads, then those that it writes.
+    The ranges are in the order of the kernel's arguments: first those that it only reads, then those that it writes;
+    the last written range is the workspace, if the kernel has one.
     `in_place` has the numbers of the written ranges that it also reads, ascending. The `stream` of this op, as of
     library, copy, clear and wait, is `compute`: the executor runs them there whatever the attribute says.
     ```mlir

@@ -26,6 +26,7 @@
 #include "dialects/sbp/EntryNames.h"
 
 #include "passes/local/Aliases.h"
+#include "passes/plan/KernelEmitter.h"
 
 #include <algorithm>
 #include <limits>
@@ -429,12 +430,15 @@ void BufferAssignment::extend(Place place, int64_t index) {
   arena.end = std::max(arena.end, index);
 }
 
-void BufferAssignment::addLibraryWorkspace(Operation *op) {
-  std::optional<nn::LibraryCall> call = traits.libraryCallOf(op);
-  if (!call || call->workspaceBytes == 0)
+void BufferAssignment::addWorkspace(Operation *op) {
+  int64_t bytes = 0;
+  if (auto fusion = dyn_cast<nn::FusionOp>(op))
+    bytes = kernelEmitterOf(traits).workspaceBytes(fusion);
+  else if (std::optional<nn::LibraryCall> call = traits.libraryCallOf(op))
+    bytes = call->workspaceBytes;
+  if (bytes == 0)
     return;
-  workspaces[op] = {newBuffer(call->workspaceBytes, exec::Role::Workspace, op->getName().getStringRef()), 0,
-                    call->workspaceBytes};
+  workspaces[op] = {newBuffer(bytes, exec::Role::Workspace, op->getName().getStringRef()), 0, bytes};
   extend(workspaces[op], indexOf(op));
 }
 
@@ -465,7 +469,7 @@ void BufferAssignment::computeLifetimes(Block &block) {
          llvm::concat<Value>(llvm::to_vector(op.getOperands()), llvm::to_vector_of<Value>(op.getResults())))
       if (isTensor(value) && !aliasedBy(&op))
         extend(placeOf(value), index);
-    addLibraryWorkspace(&op);
+    addWorkspace(&op);
     if (auto collective = dyn_cast<ccl::CollectiveOpInterface>(op))
       extendCollective(collective);
   }

@@ -55,7 +55,7 @@ public:
   int64_t bufferOf(mlir::StringRef storage) const { return storages.at(storage.str()); }
   /// Returns the place in which a collective works: all its blocks (for an all-to-all, those that it receives).
   Place collectiveData(mlir::Operation *collective) const { return data.lookup(collective); }
-  /// Returns the workspace of a collective or a library call, if it has one.
+  /// Returns the workspace of a collective, a library call, or a fusion's kernel, if it has one.
   std::optional<Place> workspaceOf(mlir::Operation *op) const;
   /// Returns the operand in whose place a fusion's result is computed, or -1.
   int64_t tiedOperand(nn::FusionOp fusion, unsigned result) const;
@@ -88,7 +88,7 @@ private:
   void placeRest(mlir::Block &block);
   void computeLifetimes(mlir::Block &block);
   void extendCollective(ccl::CollectiveOpInterface op);
-  void addLibraryWorkspace(mlir::Operation *op);
+  void addWorkspace(mlir::Operation *op);
 
   /// Returns the tensor that `value` is a part of, and its offset there in bytes. The root of a wait is the pending
   /// value of its collective, unless the result has been moved out of it.

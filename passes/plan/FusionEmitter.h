@@ -23,12 +23,15 @@ public:
 protected:
   /// Emits the loops that store all results of the body into `targets`.
   virtual void emitNests() = 0;
+  /// Returns the type of the kernel's workspace, its last argument; nothing if it needs none.
+  virtual mlir::MemRefType workspaceType() const { return {}; }
 
   nn::FusionOp fusion;
   const LinalgBody &body;
   const KernelForm &form;
   llvm::ArrayRef<int64_t> tied;
   llvm::SmallVector<mlir::Value> targets; ///< the memref of each result
+  mlir::Value workspace;                  ///< null if the kernel has none
 };
 
 } // namespace splitcast

@@ -1,8 +1,7 @@
 #include "passes/plan/GpuKernelEmitter.h"
 
-#include "passes/plan/FusionEmitter.h"
+#include "passes/plan/GpuColumnSums.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -13,39 +12,28 @@ namespace splitcast {
 
 namespace {
 
-constexpr int64_t kThreads = 256, kWarpsPerBlock = 4, kVectorBytes = 16;
+constexpr int64_t kWarpsPerBlock = 4;
 /// A row of more than kLongRow elements is computed by a block of kTeamWarps
 /// warps, so that the rows that all warps of a device work on stay in the cache
 /// until they are read again.
 constexpr int64_t kLongRow = 4096, kTeamWarps = 16;
-/// Sums over rows. A block has few columns (in f32 a sector of memory), so that
-/// there are many blocks, and many threads per column, so that enough loads are
-/// under way to cover the latency of memory.
-constexpr int64_t kColumns = 8, kColumnWarps = 32, kRowSets = kColumnWarps * (kWarp / kColumns), kRowsAtOnce = 4;
 /// An exact sum of at least kManyAddends addends takes blocks of the whole
-/// device, which has room for about kDeviceBlocks, with at least
-/// kAddendsPerThread for each of their threads.
-constexpr int64_t kManyAddends = 4096, kDeviceBlocks = 1024, kAddendsPerThread = 16;
-/// The consecutive elements per thread: 16 bytes of f32. The number is the same
-/// for all types, so that the order of a sum along a row does not depend on the
-/// other results of its kernel. A kernel that has no sum along a row, and only
-/// floats of at most 16 bits, uses kSmallLanes, 16 bytes of these.
+/// device, with at least kAddendsPerThread for each of their threads.
+constexpr int64_t kManyAddends = 4096, kAddendsPerThread = 16;
+/// The consecutive elements per thread: 16 bytes of f32, or of small floats. A kernel with a sum along a row always
+/// uses kSmallLanes, so that the order of such a sum depends neither on its type nor on the kernel's other results.
 constexpr int64_t kLanes = 4, kSmallLanes = 8;
-/// Indices of up to this many elements are divided in 32 bits, which a GPU does
-/// several times faster than in 64.
-constexpr int64_t kMostIn32Bits = int64_t{1} << 30;
-
 ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
-/// Returns the number of consecutive elements per thread (kLanes, kSmallLanes).
-/// Whether the result is a sum over all dimensions but the last, for which
-/// emitColumnSum emits a launch of its own, without lanes.
-bool isColumnSum(Value result) {
-  linalg::GenericOp sum = reductionOf(result);
-  return sum && !usesPlaces(result) && shapeOf(result).size() == 1 && sum.getNumParallelLoops() == 1 &&
-         sum.getIteratorTypesArray().back() == utils::IteratorType::parallel;
+/// The results that are sums, each a launch of its own.
+SmallVector<size_t> sumsOf(const LinalgBody &body, const KernelForm &form) {
+  SmallVector<size_t> sums = form.columns;
+  llvm::copy_if(form.others, std::back_inserter(sums),
+                [&](size_t result) { return reductionOf(body.results[result]) != nullptr; });
+  return sums;
 }
 
+/// Returns the number of consecutive elements per thread (kLanes, kSmallLanes).
 int64_t lanesOf(const LinalgBody &body, const KernelForm &form) {
   auto isSmall = [](Value tensor) {
     Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
@@ -53,21 +41,24 @@ int64_t lanesOf(const LinalgBody &body, const KernelForm &form) {
   };
   auto fits = [&](Value result) {
     ArrayRef<int64_t> shape = shapeOf(result);
-    return !containsReduction(result) && (form.isFlat || (!shape.empty() && shape.back() % kSmallLanes == 0));
+    return form.isFlat || (!shape.empty() && shape.back() % kSmallLanes == 0);
   };
+  SmallVector<Value> elements; // results that are not sums over rows
+  for (Value result : body.results)
+    if (!isSumOfElements(result))
+      elements.push_back(result);
+  if (elements.empty() || llvm::any_of(elements, containsReduction))
+    return kSmallLanes;
   const bool isSmallAlone = llvm::all_of(body.arguments, isSmall) && llvm::all_of(body.results, isSmall);
-  auto isSumOfElements = [](Value result) {
-    return isColumnSum(result) && llvm::none_of(reductionOf(result).getDpsInputs(), containsReduction);
-  };
-  const bool allFit = llvm::all_of(body.results, [&](Value result) { return isSumOfElements(result) || fits(result); });
-  return isSmallAlone && allFit ? kSmallLanes : kLanes;
+  return isSmallAlone && llvm::all_of(elements, fits) ? kSmallLanes : kLanes;
 }
 
-class GpuKernelEmitter : public FusionEmitter {
+class GpuKernelEmitter : public GpuColumnSums {
 public:
   GpuKernelEmitter(OpBuilder &builder, nn::FusionOp fusion, const LinalgBody &body, const KernelForm &form,
                    ArrayRef<int64_t> tied)
-      : FusionEmitter(builder, fusion, body, form, tied, lanesOf(body, form)) {}
+      : GpuColumnSums(builder, fusion, body, form, tied, lanesOf(body, form)), sums(sumsOf(body, form)),
+        splits(form.isFlat ? std::vector<SplitSums>() : splitSums(body, sums)) {}
 
 private:
   //===--------------------------------------------------------------------===//
@@ -85,15 +76,27 @@ private:
       emitRows();
     else
       emitByShape(ofRows);
-    SmallVector<size_t> sums = form.columns, rest;
-    for (size_t result : form.others)
-      (reductionOf(body.results[result]) ? sums : rest).push_back(result);
+    SmallVector<size_t> rest;
+    llvm::copy_if(form.others, std::back_inserter(rest),
+                  [&](size_t result) { return !llvm::is_contained(sums, result); });
     emitByShape(rest);
+    emitSums();
+  }
+
+  void emitSums() {
+    DenseSet<size_t> done;
+    for (const SplitSums &split : splits) {
+      emitSplitSums(split, workspace);
+      done.insert(split.results.begin(), split.results.end());
+    }
     for (size_t sum : sums) {
-      emitSum(sum);
+      if (!done.contains(sum))
+        emitSum(sum);
       memory[body.results[sum]] = targets[sum];
     }
   }
+
+  MemRefType workspaceType() const override { return workspaceOf(body, splits); }
 
   /// Emits elementwise results; those of the same shape share a launch.
   void emitByShape(ArrayRef<size_t> results) {
@@ -107,72 +110,6 @@ private:
         memory[body.results[member]] = targets[member];
       left = rest;
     }
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Launches
-  //===--------------------------------------------------------------------===//
-
-  struct Ids {
-    Value block, thread, warp;
-    SmallVector<Value> shared;
-  };
-
-  /// Emits a launch of blocks of kWarp x `warps` threads, or of kThreads x 1 if
-  /// `warps` is 0.
-  void launch(int64_t blocks, int64_t warps, TypeRange shared, function_ref<void(const Ids &)> emitBody) {
-    Value one = indexConstant(1), grid = indexConstant(blocks);
-    Value x = indexConstant(warps ? kWarp : kThreads), y = indexConstant(std::max<int64_t>(1, warps));
-    auto op = builder.create<gpu::LaunchOp>(loc, grid, one, one, x, y, one, Value(), Type(), ValueRange(), shared);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&op.getBody().front());
-    launched = op;
-    sharedByTeam.clear();
-    scoped([&] {
-      emitBody({op.getBlockIds().x, op.getThreadIds().x, op.getThreadIds().y,
-                llvm::to_vector_of<Value>(op.getWorkgroupAttributions())});
-    });
-    builder.create<gpu::TerminatorOp>(loc);
-  }
-
-  Value add(Value a, Value b) { return builder.create<arith::AddIOp>(loc, a, b); }
-  Value times(Value a, int64_t b) { return builder.create<arith::MulIOp>(loc, a, indexConstant(b)); }
-
-  Value isBelow(Value index, int64_t bound) {
-    return builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, index, indexConstant(bound));
-  }
-
-  /// Emits a branch. Values that are made in it are known only in it.
-  void emitIf(Value condition, function_ref<void()> then, function_ref<void()> otherwise = {}) {
-    auto op = builder.create<scf::IfOp>(loc, condition, static_cast<bool>(otherwise));
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(op.thenBlock());
-    scoped(then);
-    if (!otherwise)
-      return;
-    builder.setInsertionPointToStart(op.elseBlock());
-    scoped(otherwise);
-  }
-
-  /// Emits the indices of element number `linear` of a tensor of these extents.
-  SmallVector<Index> placeOf(Value linear, ArrayRef<int64_t> extents, bool isLane) {
-    SmallVector<Index> place(extents.size());
-    const bool isShort = ShapedType::getNumElements(extents) <= kMostIn32Bits;
-    Type counted = isShort ? Type(builder.getI32Type()) : builder.getIndexType();
-    auto as = [&](Value number, Type type) {
-      return number.getType() == type ? number : builder.create<arith::IndexCastUIOp>(loc, type, number).getResult();
-    };
-    Value left = extents.size() > 1 ? as(linear, counted) : linear;
-    for (size_t dim = extents.size(); dim-- > 1;) {
-      Value extent = builder.create<arith::ConstantOp>(loc, builder.getIntegerAttr(counted, extents[dim]));
-      place[dim] = {as(builder.create<arith::RemUIOp>(loc, left, extent), builder.getIndexType()), false};
-      left = builder.create<arith::DivUIOp>(loc, left, extent);
-    }
-    if (!place.empty())
-      place[0] = {as(left, builder.getIndexType()), false};
-    if (!place.empty())
-      place.back().isLane = isLane;
-    return place;
   }
 
   //===--------------------------------------------------------------------===//
@@ -291,6 +228,7 @@ private:
         emitIf(isBelow(number, count), all); // the same for all threads of a team
       warp = warpLane = teamLane = laneStart = {};
       chunks.clear();
+      sharedByTeam.clear();
     });
   }
 
@@ -402,11 +340,10 @@ private:
   /// Combines the sums of all warps of the block in ascending order, in each of
   /// its threads.
   Value addTeam(linalg::GenericOp generic, Value sum) {
-    auto type = MemRefType::get({teamWarps}, sum.getType(), AffineMap(),
-                                gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup));
+    const MemRefType type = sharedArray({teamWarps}, sum.getType());
     Value &shared = sharedByTeam[sum.getType()];
     if (!shared)
-      shared = launched.addWorkgroupAttribution(type, loc);
+      shared = addShared(type);
     storeOnce(warpLane, [&] { builder.create<memref::StoreOp>(loc, sum, shared, warp); });
     builder.create<gpu::BarrierOp>(loc);
     Value total;
@@ -416,18 +353,6 @@ private:
     }
     builder.create<gpu::BarrierOp>(loc); // the next sum reuses the shared memory
     return total;
-  }
-
-  /// Emits the value of the thread whose number differs in the bit `offset`.
-  /// Types that shuffles do not support are widened to f32, which is exact.
-  Value shuffle(Value value, int32_t offset) {
-    Type type = value.getType();
-    bool isSmall = isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
-    if (isSmall)
-      value = builder.create<arith::ExtFOp>(loc, builder.getF32Type(), value);
-    value = builder.create<gpu::ShuffleOp>(loc, value, offset, static_cast<int32_t>(kWarp), gpu::ShuffleMode::XOR)
-                .getShuffleResult();
-    return isSmall ? builder.create<arith::TruncFOp>(loc, type, value).getResult() : value;
   }
 
   /// Clamps an index, because indices are checked concurrently with kernels:
@@ -455,21 +380,12 @@ private:
         SmallVector<Index> place = placeOf(number, shapeOf(tensor), false);
         storeOnce({result}, evaluate(tensor, place), bases(place), lane);
       });
-    if (isColumnSum(tensor))
-      return emitColumnSum(result, generic);
+    if (isPlain && isColumnSum(tensor))
+      return emitWholeSum(result);
     launch((total + kThreads - 1) / kThreads, 0, {}, [&](const Ids &ids) {
       Value number = add(times(ids.block, kThreads), ids.thread);
       emitIf(isBelow(number, total), [&] { storeVector({result}, placeOf(number, shapeOf(tensor), false)); });
     });
-  }
-
-  static int64_t addendsOf(linalg::GenericOp generic) {
-    SmallVector<unsigned> dims;
-    generic.getReductionDims(dims);
-    int64_t addends = 1;
-    for (unsigned dim : dims)
-      addends *= generic.getStaticLoopRanges()[dim];
-    return addends;
   }
 
   /// Emits an exact sum: each block takes a share of the addends of one element
@@ -491,7 +407,9 @@ private:
       const SmallVector<Index> place = placeOf(builder.create<arith::RemUIOp>(loc, ids.block, elements), shape, false);
       Value share = builder.create<arith::DivUIOp>(loc, ids.block, elements);
       Value first = add(times(share, kThreads), add(times(ids.warp, kWarp), ids.thread));
-      Value sum = addEvery(generic, place, first, shares * kThreads);
+      const int64_t stride = shares * kThreads;
+      const bool areWhole = addends % (stride * kAddendsAtOnce) == 0;
+      Value sum = addEvery(generic, place, {first, indexConstant(addends), stride, areWhole}).front();
       for (int32_t offset = kWarp / 2; offset > 0; offset /= 2)
         sum = combine(builder, loc, generic, sum, shuffle(sum, offset));
       storeOnce(ids.thread, [&] {
@@ -500,92 +418,8 @@ private:
     });
   }
 
-  /// Returns the loops of a sum at a place of its result and the number of an
-  /// addend.
-  SmallVector<Index> loopsAt(linalg::GenericOp generic, ArrayRef<Index> place, Value addend) {
-    SmallVector<Index> loops = loopsOf(generic, place);
-    SmallVector<unsigned> dims;
-    generic.getReductionDims(dims);
-    SmallVector<int64_t> extents;
-    for (unsigned dim : dims)
-      extents.push_back(generic.getStaticLoopRanges()[dim]);
-    for (auto [dim, index] : llvm::zip(dims, placeOf(addend, extents, false)))
-      loops[dim] = index;
-    return loops;
-  }
-
-  /// Sums over all dimensions but the last, with a block per kColumns columns:
-  /// each of the kRowSets threads of a column adds every kRowSets-th row. Their
-  /// sums are added within the warp, then among warps, in a fixed order.
-  void emitColumnSum(size_t result, linalg::GenericOp generic) {
-    const int64_t width = shapeOf(body.results[result]).front();
-    Type element = cast<RankedTensorType>(generic.getResult(0).getType()).getElementType();
-    auto sharedType = MemRefType::get({kColumnWarps, kColumns}, element, AffineMap(),
-                                      gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup));
-    launch((width + kColumns - 1) / kColumns, kColumnWarps, sharedType, [&](const Ids &ids) {
-      Value shared = ids.shared.front(), columns = indexConstant(kColumns);
-      Value ofBlock = builder.create<arith::RemUIOp>(loc, ids.thread, columns);
-      Value part = builder.create<arith::DivUIOp>(loc, ids.thread, columns);
-      Value column = add(times(ids.block, kColumns), ofBlock);
-      Value inside = builder.create<arith::MinUIOp>(loc, column, indexConstant(width - 1)); // all reach the barrier
-      Value first = add(times(ids.warp, kWarp / kColumns), part);
-      Value sum = addParts(generic, addEvery(generic, {{inside, false}}, first, kRowSets));
-      Value isFirstPart = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, part, indexConstant(0));
-      emitIf(isFirstPart, [&] { builder.create<memref::StoreOp>(loc, sum, shared, ValueRange{ids.warp, ofBlock}); });
-      builder.create<gpu::BarrierOp>(loc);
-      Value isFirst = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, ids.warp, indexConstant(0));
-      emitIf(isFirst, [&] {
-        Value total = addParts(generic, addWarps(generic, shared, part, ofBlock));
-        emitIf(builder.create<arith::AndIOp>(loc, isFirstPart, isBelow(column, width)), [&] {
-          const SmallVector<Index> place = {{column, false}};
-          know(generic.getResult(0), place, total);
-          builder.create<memref::StoreOp>(loc, evaluate(body.results[result], place), targets[result], column);
-        });
-      });
-    });
-  }
-
-  /// Emits the sum of every `stride`-th addend of an element of the result from
-  /// `first` on. A step adds kRowsAtOnce of them, so that loads do not wait for
-  /// sums.
-  Value addEvery(linalg::GenericOp generic, ArrayRef<Index> place, Value first, int64_t stride) {
-    const int64_t count = addendsOf(generic), atOnce = stride * kRowsAtOnce, whole = count / atOnce * atOnce;
-    auto addOne = [&](Value addend, Value sum) { return accumulate(generic, loopsAt(generic, place, addend), sum); };
-    Value sum = startOf(generic);
-    if (whole > 0)
-      sum = loop(first, indexConstant(whole), indexConstant(atOnce), sum, [&](Value addend, ValueRange carried) {
-              Value next = carried.front();
-              for (int64_t i = 0; i < kRowsAtOnce; ++i)
-                next = addOne(add(addend, indexConstant(i * stride)), next);
-              return SmallVector<Value>{next};
-            }).front();
-    if (whole < count)
-      sum = loop(add(first, indexConstant(whole)), indexConstant(count), indexConstant(stride), sum,
-                 [&](Value addend, ValueRange carried) { return SmallVector<Value>{addOne(addend, carried.front())}; })
-                .front();
-    return sum;
-  }
-
-  /// Adds the sums of a column over the parts of a warp; all parts get the
-  /// total.
-  Value addParts(linalg::GenericOp generic, Value sum) {
-    for (auto offset = static_cast<int32_t>(kWarp / 2); offset >= kColumns; offset /= 2)
-      sum = combine(builder, loc, generic, sum, shuffle(sum, offset));
-    return sum;
-  }
-
-  /// Adds the sums of a column of those warps that this part of the first warp
-  /// adds.
-  Value addWarps(linalg::GenericOp generic, Value shared, Value part, Value column) {
-    Value total;
-    for (int64_t warp = 0; warp < kColumnWarps; warp += kWarp / kColumns) {
-      Value sum = builder.create<memref::LoadOp>(loc, shared, ValueRange{add(part, indexConstant(warp)), column});
-      total = total ? combine(builder, loc, generic, total, sum) : sum;
-    }
-    return total;
-  }
-
-  gpu::LaunchOp launched;             ///< the launch that is being emitted
+  const SmallVector<size_t> sums; ///< the results that are sums
+  const std::vector<SplitSums> splits;
   DenseMap<Type, Value> sharedByTeam; ///< by type, shared memory with an element per warp
   int64_t teamWarps = 1;              ///< the warps per row, where teams compute rows
   Value warp, warpLane;               ///< in teams: the warp in its block, and the thread in its warp
@@ -607,6 +441,16 @@ FailureOr<func::FuncOp> emitGpuKernel(OpBuilder &builder, StringRef name, nn::Fu
     if (alignment >= kVectorBytes && index < arguments)
       function->setArgAttr(index, "llvm.align", builder.getI64IntegerAttr(kVectorBytes));
   return function;
+}
+
+int64_t gpuKernelWorkspace(nn::FusionOp fusion) {
+  auto isRow = [](Value result) { return shapeOf(result).size() == 1; };
+  if (llvm::none_of(fusion.getResults(), isRow)) // it has no sums over rows
+    return 0;
+  const LinalgBody body(fusion);
+  const KernelForm form(body);
+  const MemRefType type = form.isFlat ? MemRefType() : workspaceOf(body, splitSums(body, sumsOf(body, form)));
+  return type ? type.getNumElements() * sbp::elementBytes(type.getElementType()) : 0;
 }
 
 } // namespace splitcast

@@ -6,8 +6,7 @@
 //                   vectors in registers between reductions and elements. Sums along the row are added per thread in
 //                   ascending order, then within the vector, then by shuffles, in a fixed tree. A row of more than
 //                   4,096 elements takes a block of 16 warps, whose sums are then added one after the other.
-//   column sums     a block per 8 columns: for each column, 128 threads add every 128th row each; then each warp adds
-//                   its sums by shuffles, and the first warp adds those of all warps, in shared memory
+//   sums over rows  see GpuColumnSums.h
 //   exact sums      of many addends (sbp::LoopSpec::exactSums): blocks of the whole device, which add to the result in
 //                   any order
 //   other sums      along the innermost dimension as in a row nest, a row per result, else a thread per result;
@@ -25,13 +24,14 @@
 
 namespace splitcast {
 
-/// The threads of a warp, and the vectors of a row that one thread keeps in registers.
-inline constexpr int64_t kWarp = 32, kRowChunks = 8;
+/// The vectors of a row that one thread keeps in registers.
+inline constexpr int64_t kRowChunks = 4;
 
 /// See KernelEmitter.h. An argument that is aligned to 16 bytes gets the attribute llvm.align = 16: its vectors are
 /// then loaded whole.
 mlir::FailureOr<mlir::func::FuncOp> emitGpuKernel(mlir::OpBuilder &builder, llvm::StringRef name, nn::FusionOp fusion,
                                                   llvm::ArrayRef<int64_t> tied, llvm::ArrayRef<int64_t> alignments);
+int64_t gpuKernelWorkspace(nn::FusionOp fusion);
 
 } // namespace splitcast
 

@@ -1,7 +1,8 @@
 //===- KernelArguments.h - The arguments of a kernel ----------------------------------------------===//
 //
 // A kernel's arguments are memrefs, the same on every device: first the operands in whose place no result is computed,
-// in order, then the results. tied[i] is the operand in whose place result i is computed, or -1.
+// in order, then the results. A workspace comes last (KernelEmitter.h). tied[i] is the operand in whose place result i
+// is computed, or -1.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_PLAN_KERNELARGUMENTS_H

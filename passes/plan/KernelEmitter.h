@@ -21,7 +21,13 @@ using EmitKernel = mlir::FailureOr<mlir::func::FuncOp> (*)(mlir::OpBuilder &buil
                                                            nn::FusionOp fusion, llvm::ArrayRef<int64_t> tied,
                                                            llvm::ArrayRef<int64_t> alignments);
 
-EmitKernel kernelEmitterOf(const DeviceTraits &traits);
+struct KernelEmitter {
+  EmitKernel emit;
+  /// Returns the bytes of the workspace that the kernel of this fusion takes as its last argument; 0: it takes none.
+  int64_t (*workspaceBytes)(nn::FusionOp fusion);
+};
+
+KernelEmitter kernelEmitterOf(const DeviceTraits &traits);
 
 } // namespace splitcast
 

@@ -5,8 +5,10 @@
 
 namespace splitcast {
 
-EmitKernel kernelEmitterOf(const DeviceTraits &traits) {
-  return traits.launchesThreads ? emitGpuKernel : emitHostKernel;
+KernelEmitter kernelEmitterOf(const DeviceTraits &traits) {
+  if (traits.launchesThreads)
+    return {emitGpuKernel, gpuKernelWorkspace};
+  return {emitHostKernel, [](nn::FusionOp) -> int64_t { return 0; }};
 }
 
 } // namespace splitcast

@@ -145,6 +145,13 @@ bool isColumnSum(Value tensor, ArrayRef<int64_t> rows) {
          result.getNumResults() == 1;
 }
 
+/// Whether the tensor is made element by element of such a sum: where there are
+/// as many rows as columns, its shape is also that of values per row.
+bool isOfColumnSum(Value tensor, ArrayRef<int64_t> rows) {
+  linalg::GenericOp sum = reductionOf(tensor);
+  return sum && isColumnSum(sum.getResult(0), rows);
+}
+
 /// Adds to `found` the values that the computation of `open` needs, and `open`
 /// itself; with `withPlaces` also tensors that are read at computed places.
 void addInputs(SmallVector<Value> open, bool withPlaces, DenseSet<Value> &found) {
@@ -264,7 +271,7 @@ KernelForm::KernelForm(const LinalgBody &body) : isFlat(isFlatBody(body)) {
     else if (!isSum && shapeOf(result) == ArrayRef<int64_t>(rows) && !rows.empty())
       ofRowShape.push_back(index);
     else if (rows.size() > 1 && shapeOf(result) == ArrayRef<int64_t>(rows).drop_back() && containsReduction(result) &&
-             !usesPlaces(result))
+             !usesPlaces(result) && !isOfColumnSum(result, rows))
       perRow.push_back(index);
     else
       others.push_back(index);

@@ -292,7 +292,10 @@ private:
     for (auto [index, input] : llvm::enumerate(fusion.getInputs()))
       if (!llvm::is_contained(tied, static_cast<int64_t>(index)))
         reads.push_back(rangeOf(input));
-    ArrayAttr writes = rangesOf(fusion.getOutputs());
+    SmallVector<Attribute> outputs(rangesOf(fusion.getOutputs()).getValue());
+    if (std::optional<Place> workspace = assignment.workspaceOf(fusion))
+      outputs.push_back(rangeOf(*workspace));
+    ArrayAttr writes = builder.getArrayAttr(outputs);
     SmallVector<int64_t> alignments; // relative to the space, which is aligned itself
     for (Attribute range : llvm::concat<const Attribute>(reads, writes.getValue()))
       alignments.push_back(std::gcd(cast<exec::RangeAttr>(range).getOffset(), sbp::kAlignmentBytes));
@@ -394,7 +397,7 @@ struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
     SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     auto kernelModule = builder.create<ModuleOp>(module.getLoc(), exec::kKernelsName);
-    KernelTable kernels(kernelModule, kernelEmitterOf(traits));
+    KernelTable kernels(kernelModule, kernelEmitterOf(traits).emit);
     GroupTable groups(module);
     int64_t arenaBytes = 0;
     for (func::FuncOp function : functions) {

@@ -1,0 +1,68 @@
+// Sums over rows, in parts and whole (GpuColumnSums.h): after every pass, and as a plan whose kernels threads run, what
+// the interpreter gives. The numbers are small integers, so that no order of additions changes a bit.
+#include "tests/differential/EveryPass.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+#include <random>
+
+namespace splitcast::differential {
+namespace {
+
+/// Two sums of one kernel, of which one is rounded, with an operand per row and one per column; elements beside a sum;
+/// and a sum over two dimensions.
+constexpr const char *kModule = R"(
+#p = #sbp.placement<"cuda", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+func.func @sums(%x: tensor<RxCxf32, #B>, %r: tensor<Rxf32, #B>, %c: tensor<Cxf32, #B>, %z: tensor<Rx3xCxf32, #B>)
+    -> (tensor<Cxf32, #B>, tensor<Cxbf16, #B>, tensor<RxCxf32, #B>, tensor<Cxf32, #B>, tensor<Cxf32, #B>) {
+  %e = nn.broadcast %r {dims = array<i64: 1>} : (tensor<Rxf32, #B>) -> tensor<RxCxf32, #B>
+  %a = nn.mul %x, %e : (tensor<RxCxf32, #B>, tensor<RxCxf32, #B>) -> tensor<RxCxf32, #B>
+  %1 = nn.reduce_sum %a {dims = array<i64: 0>} : (tensor<RxCxf32, #B>) -> tensor<Cxf32, #B>
+  %2 = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<RxCxf32, #B>) -> tensor<Cxf32, #B>
+  %3 = nn.cast %2 : (tensor<Cxf32, #B>) -> tensor<Cxbf16, #B>
+  %n = nn.neg %x : (tensor<RxCxf32, #B>) -> tensor<RxCxf32, #B>
+  %4 = nn.reduce_sum %n {dims = array<i64: 0>} : (tensor<RxCxf32, #B>) -> tensor<Cxf32, #B>
+  %5 = nn.reduce_sum %z {dims = array<i64: 0, 1>} : (tensor<Rx3xCxf32, #B>) -> tensor<Cxf32, #B>
+  return %1, %3, %n, %4, %5 : tensor<Cxf32, #B>, tensor<Cxbf16, #B>, tensor<RxCxf32, #B>, tensor<Cxf32, #B>, tensor<Cxf32, #B>
+})";
+
+struct Extents {
+  int64_t rows, columns;
+};
+
+class ColumnSumsTest : public testing::TestWithParam<Extents> {};
+
+TEST_P(ColumnSumsTest, AreWhatTheInterpreterGives) {
+  const auto [rows, columns] = GetParam();
+  std::unique_ptr<mlir::MLIRContext> context = createContext();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(
+      absl::StrReplaceAll(kModule, {{"Rx", absl::StrCat(rows, "x")}, {"Cx", absl::StrCat(columns, "x")}}),
+      context.get());
+  ASSERT_TRUE(module);
+  std::mt19937 random(5);
+  auto integers = [&](const sbp::Shape &shape) {
+    Tensor tensor = Tensor::zeros(shape, mlir::Float32Type::get(context.get()));
+    for (double &value : tensor.floats)
+      value = static_cast<double>(random() % 5) - 2;
+    return tensor;
+  };
+  Experiment experiment;
+  experiment.calls.push_back(
+      {"sums", {integers({rows, columns}), integers({rows}), integers({columns}), integers({rows, 3, columns})}});
+  absl::StatusOr<LevelOutcomes> outcomes = checkEveryPass(*module, experiment, {}, {});
+  EXPECT_TRUE(outcomes.ok()) << outcomes.status();
+  EXPECT_TRUE(outcomes.ok() && outcomes->plan);
+}
+
+// In parts: of which the last is short; with more columns than a tile, and fewer than one;
+// as many rows as columns. Whole: few elements, and columns that fill no vectors.
+INSTANTIATE_TEST_SUITE_P(Extents, ColumnSumsTest,
+                         testing::Values(Extents{501, 256}, Extents{265, 264}, Extents{3'000, 24}, Extents{256, 256},
+                                         Extents{32, 40}, Extents{150, 500}));
+
+} // namespace
+} // namespace splitcast::differential
