@@ -34,6 +34,7 @@ std::optional<HeadInFloats> headInFloats(const AttentionExtents &call) {
   HeadInFloats head;
   head.one = call;
   head.one.samples = head.one.heads = 1;
+  head.one.hasStatistics = call.hasStatistics && !call.isGradient; // the host's gradient does without
   head.one.elementBytes = kFloat;
   std::optional<int64_t> end = 0;
   const auto place = [&](int64_t &begin, std::optional<int64_t> bytes) {
@@ -83,10 +84,11 @@ std::optional<FlashAttentionLayout> flashAttentionLayout(const AttentionExtents 
                                keys = sbp::checkedAlignUp(call.keys, kKeys);
   if (!positions || !keys)
     return std::nullopt;
-  const std::optional<int64_t> statistics =
+  const std::optional<int64_t> output =
                                    alignedBytes({call.samples, call.heads, call.positions, call.width}, kSmallFloat),
                                floats = alignedBytes({call.samples, call.heads, call.positions}, kFloat),
-                               delta = sum(statistics, floats), library = sum(delta, floats),
+                               statistics = call.hasStatistics ? 0 : output,
+                               delta = call.hasStatistics ? 0 : sum(statistics, floats), library = sum(delta, floats),
                                total =
                                    sum(sum(library, kBase),
                                        sbp::checkedBytes({call.samples, call.heads, *positions, *keys}, kSmallFloat));

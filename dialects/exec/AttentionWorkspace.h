@@ -16,6 +16,7 @@ namespace splitcast::exec {
 struct AttentionExtents {
   bool isGradient = false, hasMask = false;
   int64_t samples = 0, positions = 0, keys = 0, heads = 0, width = 0, elementBytes = 0;
+  bool hasStatistics = false; ///< attention writes the statistics of its rows, and the gradient reads these
 };
 
 /// Whether the bytes that each device needs for the call can be counted.
@@ -58,8 +59,9 @@ std::optional<int64_t> deviceAttentionWorkspace(const AttentionExtents &call);
 /// Whether cuDNN's flash attention accepts the call on all GPUs that have it.
 bool isFlashAttention(const AttentionExtents &call);
 
-/// Offsets in the workspace. For the gradient, values that the forward graph leaves for the backward one come before
-/// cuDNN's own workspace (`library`): the output, from 0 on, and two floats per row.
+/// Offsets in the workspace. For the gradient, values per row come before cuDNN's own workspace (`library`): a float
+/// that the backward graph computes (`delta`), and before it what the forward graph, which runs again, leaves: the
+/// output, from 0 on, and the statistics. If output and statistics are operands, there is no room for them.
 struct FlashAttentionLayout {
   int64_t statistics = 0, delta = 0, library = 0;
   int64_t total = 0; ///< bytes, including the size that cuDNN was measured to need

@@ -125,7 +125,9 @@ def Exec_AttentionAttr : Exec_CallAttr<"Attention", "attention"> {
     `#exec.attention<samples = 2, positions = 8, keys = 8, heads = 4, width = 16, scale = 0.25, causal = true, type =
     f32>`. The operands are query, key and value. For the gradient, that of the output comes before them; if there is a
     mask [samples, keys], it comes after them. The result is the output; the results of the gradient are the gradients
-    of query, key and value.
+    of query, key and value. With `statistics`, attention has a second result, the logarithms of the sums of exp(scaled
+    score) [samples, heads, positions], in f64 if the type is f64, else in f32; the gradient has the output and these as
+    its last operands.
     - C1: Sizes and the workspace are at least 0; the scale is an f64; the type is f16, bf16, f32 or f64, and that of a
       mask is i32 or i64; each operand has at most 2^63 - 1 bytes.
     - C2: All memory that a device needs for the scores [samples, heads, positions, keys] has at most 2^63 - 1 bytes
@@ -134,7 +136,8 @@ def Exec_AttentionAttr : Exec_CallAttr<"Attention", "attention"> {
   let parameters = (ins DefaultValuedParameter<"bool", "false">:$gradient, "int64_t":$samples, "int64_t":$positions,
                         "int64_t":$keys, "int64_t":$heads, "int64_t":$width, Exec_F64:$scale,
                         DefaultValuedParameter<"bool", "false">:$causal, "::mlir::Type":$type,
-                        OptionalParameter<"::mlir::Type">:$mask_type, Exec_Workspace:$workspace);
+                        OptionalParameter<"::mlir::Type">:$mask_type,
+                        DefaultValuedParameter<"bool", "false">:$statistics, Exec_Workspace:$workspace);
   let extraClassDeclaration = common # [{
     AttentionExtents getExtents() const;
     AttentionAttr withWorkspace(int64_t bytes) const;

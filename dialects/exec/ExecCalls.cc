@@ -111,17 +111,24 @@ std::vector<Operand> operandsOfMatmul(int64_t products, int64_t m, int64_t n, in
   return {{{products, m, k}, type}, {{products, k, n}, type}, {{products, m, n}, type}};
 }
 
-std::vector<Operand> operandsOfAttention(bool isGradient, int64_t samples, int64_t positions, int64_t keys,
-                                         int64_t heads, int64_t width, Type type, Type maskType) {
-  const Operand query{{samples, positions, heads, width}, type}, key{{samples, keys, heads, width}, type};
+std::vector<Operand> operandsOfAttention(const AttentionExtents &call, Type type, Type maskType) {
+  const Operand query{{call.samples, call.positions, call.heads, call.width}, type},
+      key{{call.samples, call.keys, call.heads, call.width}, type},
+      statistics{{call.samples, call.heads, call.positions},
+                 type.isF64() ? type : Type(Float32Type::get(type.getContext()))};
   std::vector<Operand> operands = {query, key, key};
-  if (isGradient)
+  if (call.isGradient)
     operands.insert(operands.begin(), query);
   if (maskType)
-    operands.push_back({{samples, keys}, maskType});
-  operands.push_back(query);
-  if (isGradient)
-    operands.insert(operands.end(), {key, key});
+    operands.push_back({{call.samples, call.keys}, maskType});
+  // Attention's results are last in either: the forward call writes them, and
+  // the gradient reads them.
+  if (!call.isGradient || call.hasStatistics)
+    operands.push_back(query);
+  if (call.hasStatistics)
+    operands.push_back(statistics);
+  if (call.isGradient)
+    operands.insert(operands.end(), {query, key, key});
   return operands;
 }
 
@@ -166,7 +173,7 @@ double MatmulAttr::getFlops() const {
 // NOLINTNEXTLINE(readability-function-size): a parameter per field, as MLIR declares it
 LogicalResult AttentionAttr::verify(function_ref<InFlightDiagnostic()> emitError, bool gradient, int64_t samples,
                                     int64_t positions, int64_t keys, int64_t heads, int64_t width, FloatAttr scale,
-                                    bool, Type type, Type maskType, std::optional<int64_t> workspace) {
+                                    bool, Type type, Type maskType, bool statistics, std::optional<int64_t> workspace) {
   CallVerifier verifier(emitError, gradient ? "attention_grad" : "attention");
   verifier
       .sizes({{"samples", samples},
@@ -179,32 +186,32 @@ LogicalResult AttentionAttr::verify(function_ref<InFlightDiagnostic()> emitError
       .floats("type", type);
   if (maskType)
     verifier.indices("mask_type", maskType);
-  if (failed(verifier.operands(operandsOfAttention(gradient, samples, positions, keys, heads, width, type, maskType))))
+  const AttentionExtents extents{gradient, maskType != nullptr,     samples,   positions, keys, heads,
+                                 width,    sbp::elementBytes(type), statistics};
+  if (failed(verifier.operands(operandsOfAttention(extents, type, maskType))))
     return failure();
-  return verifier.scores(
-      {gradient, maskType != nullptr, samples, positions, keys, heads, width, sbp::elementBytes(type)});
+  return verifier.scores(extents);
 }
 
 AttentionExtents AttentionAttr::getExtents() const {
-  return {getGradient(), getMaskType() != nullptr,    getSamples(), getPositions(), getKeys(), getHeads(),
-          getWidth(),    sbp::elementBytes(getType())};
+  return {getGradient(), getMaskType() != nullptr,     getSamples(),   getPositions(), getKeys(), getHeads(),
+          getWidth(),    sbp::elementBytes(getType()), getStatistics()};
 }
 
 StringRef AttentionAttr::getCallName() const { return getGradient() ? "attention_grad" : "attention"; }
 
 std::vector<int64_t> AttentionAttr::getOperandBytes() const {
-  return bytesOf(operandsOfAttention(getGradient(), getSamples(), getPositions(), getKeys(), getHeads(), getWidth(),
-                                     getType(), getMaskType()));
+  return bytesOf(operandsOfAttention(getExtents(), getType(), getMaskType()));
 }
 
 AttentionAttr AttentionAttr::withWorkspace(int64_t bytes) const {
   return get(getContext(), getGradient(), getSamples(), getPositions(), getKeys(), getHeads(), getWidth(), getScale(),
-             getCausal(), getType(), getMaskType(), bytes);
+             getCausal(), getType(), getMaskType(), getStatistics(), bytes);
 }
 
 AttentionAttr AttentionAttr::withType(Type type) const {
   return get(getContext(), getGradient(), getSamples(), getPositions(), getKeys(), getHeads(), getWidth(), getScale(),
-             getCausal(), type, getMaskType(), std::nullopt);
+             getCausal(), type, getMaskType(), getStatistics(), std::nullopt);
 }
 
 /// Counts the products of scores and output; for the gradient, those of scores

@@ -1,5 +1,6 @@
 // Scaled dot-product attention and its gradient.
 #include "dialects/nn/Nn.h"
+#include "dialects/sbp/ValueNames.h"
 #include "dialects/sbp/algebra/Sizes.h"
 
 #include <limits>
@@ -45,7 +46,7 @@ template <typename OpT> LogicalResult verifyOperands(OpT op) {
 /// positions, too, unless the keys that a position sees depend on its number.
 struct Factors {
   sbp::LoopSpec spec;
-  sbp::TensorFactors query, key, mask;
+  sbp::TensorFactors query, key, mask, statistics;
 
   template <typename OpT> explicit Factors(OpT op, bool positionsAreApart) {
     ArrayRef<int64_t> q = op.getQuery().getType().getShape(), k = op.getKey().getType().getShape();
@@ -56,8 +57,17 @@ struct Factors {
     query = {{sample}, {position}, {head}, {width}};
     key = {{sample}, {keys}, {head}, {width}};
     mask = {{sample}, {keys}};
+    statistics = {{sample}, {head}, {position}};
   }
 };
+
+/// Returns the type of the statistics of this query.
+RankedTensorType statisticsOf(RankedTensorType query) {
+  Type element = query.getElementType();
+  if (!element.isF64()) // bf16 and f16 have too few digits for a logarithm
+    element = Float32Type::get(query.getContext());
+  return RankedTensorType::get({query.getDimSize(0), query.getDimSize(2), query.getDimSize(1)}, element);
+}
 
 /// Builds attention as linalg over the loops above.
 class AttentionBuilder {
@@ -69,30 +79,13 @@ public:
         mask(mask) {
     scores = generic({Sample, Position, Head, Key}, {query, key}, {kQuery, kKey},
                      [&](auto &b, Location l, auto x) { return add(b, l, x[2], multiply(b, l, x[0], x[1])); });
-    // A key that is not seen has a very low but finite score, so that a
-    // position that sees no key gets no NaN.
-    double lowest = std::numeric_limits<float>::lowest() / 4;
-    Value max = generic(
-        {Sample, Position, Head}, {scores, mask}, {kScores, kMask},
-        [&](auto &b, Location l, auto x) {
-          Value seen = select(b, l, isSeen(b, l, x), scaled(b, l, x[0]), lowest);
-          return b.template create<arith::MaximumFOp>(l, x.back(), seen).getResult();
-        },
-        lowest);
-    weights = map({Sample, Position, Head, Key}, {scores, max, mask}, {kScores, kRows, kMask},
-                  [&](auto &b, Location l, auto x) {
-                    Value shifted = b.template create<arith::SubFOp>(l, scaled(b, l, x[0]), x[1]);
-                    return select(b, l, isSeen(b, l, x), b.template create<math::ExpOp>(l, shifted).getResult(), 0.0);
-                  });
-    sums = generic({Sample, Position, Head}, {weights}, {kScores},
-                   [&](auto &b, Location l, auto x) { return add(b, l, x[1], x[0]); });
   }
 
   static constexpr unsigned kQueryLoops[] = {Sample, Position, Head, Width}, kKeyLoops[] = {Sample, Key, Head, Width},
                             kScoreLoops[] = {Sample, Position, Head, Key}, kRowLoops[] = {Sample, Position, Head},
-                            kMaskLoops[] = {Sample, Key};
+                            kStatisticsLoops[] = {Sample, Head, Position}, kMaskLoops[] = {Sample, Key};
   static constexpr ArrayRef<unsigned> kQuery = kQueryLoops, kKey = kKeyLoops, kScores = kScoreLoops, kRows = kRowLoops,
-                                      kMask = kMaskLoops;
+                                      kStatistics = kStatisticsLoops, kMask = kMaskLoops;
   using Body = function_ref<Value(OpBuilder &, Location, SmallVector<Value>)>;
 
   /// Builds a tensor over the loops `result`. The other loops of the inputs are
@@ -109,12 +102,45 @@ public:
   /// Returns the softmax of the scores, which is 0 where a position sees no
   /// key.
   Value probabilities() {
+    // A key that is not seen has a very low but finite score, so that a
+    // position that sees no key gets no NaN.
+    double lowest = std::numeric_limits<float>::lowest() / 4;
+    max = generic(
+        {Sample, Position, Head}, {scores, mask}, {kScores, kMask},
+        [&](auto &b, Location l, auto x) {
+          Value seen = select(b, l, isSeen(b, l, x), scaled(b, l, x[0]), lowest);
+          return b.template create<arith::MaximumFOp>(l, x.back(), seen).getResult();
+        },
+        lowest);
+    weights = map({Sample, Position, Head, Key}, {scores, max, mask}, {kScores, kRows, kMask},
+                  [&](auto &b, Location l, auto x) {
+                    Value shifted = b.template create<arith::SubFOp>(l, scaled(b, l, x[0]), x[1]);
+                    return select(b, l, isSeen(b, l, x), b.template create<math::ExpOp>(l, shifted).getResult(), 0.0);
+                  });
+    sums = generic({Sample, Position, Head}, {weights}, {kScores},
+                   [&](auto &b, Location l, auto x) { return add(b, l, x[1], x[0]); });
     return map({Sample, Position, Head, Key}, {weights, sums}, {kScores, kRows}, [&](auto &b, Location l, auto x) {
-      Value one = scalarConstant(b, l, x[1].getType(), 1.0), zero = scalarConstant(b, l, x[1].getType(), 0.0);
-      Value isNone = b.template create<arith::CmpFOp>(l, arith::CmpFPredicate::OEQ, x[1], zero);
-      Value divisor = b.template create<arith::SelectOp>(l, isNone, one, x[1]);
+      Value divisor = b.template create<arith::SelectOp>(l, isNone(b, l, x[1]), number(b, l, x[1], 1.0), x[1]);
       return b.template create<arith::DivFOp>(l, x[0], divisor).getResult();
     });
+  }
+
+  /// Returns the logarithm of the sum over the keys that a position sees of
+  /// exp(scaled score). Requires that `probabilities` was called.
+  Value statistics() {
+    return map(kStatistics, {max, sums}, {kRows, kRows}, [&](auto &b, Location l, auto x) {
+      Value logarithm = add(b, l, x[0], b.template create<math::LogOp>(l, x[1]));
+      return b.template create<arith::SelectOp>(l, isNone(b, l, x[1]), number(b, l, x[1], 0.0), logarithm).getResult();
+    });
+  }
+
+  /// Returns the softmax of the scores, given the statistics.
+  Value probabilities(Value statistics) {
+    return map({Sample, Position, Head, Key}, {scores, statistics, mask}, {kScores, kStatistics, kMask},
+               [&](auto &b, Location l, auto x) {
+                 Value shifted = b.template create<arith::SubFOp>(l, scaled(b, l, x[0]), x[1]);
+                 return select(b, l, isSeen(b, l, x), b.template create<math::ExpOp>(l, shifted).getResult(), 0.0);
+               });
   }
 
   static Value multiply(OpBuilder &b, Location l, Value x, Value y) { return b.create<arith::MulFOp>(l, x, y); }
@@ -124,6 +150,13 @@ public:
   }
 
 private:
+  static Value number(OpBuilder &b, Location l, Value like, double value) {
+    return scalarConstant(b, l, like.getType(), value);
+  }
+  /// Whether a position sees no key, given the sum of its weights.
+  static Value isNone(OpBuilder &b, Location l, Value sum) {
+    return b.create<arith::CmpFOp>(l, arith::CmpFPredicate::OEQ, sum, number(b, l, sum, 0.0));
+  }
   static Value select(OpBuilder &b, Location l, Value condition, Value value, double otherwise) {
     return condition ? b.create<arith::SelectOp>(l, condition, value, scalarConstant(b, l, value.getType(), otherwise))
                            .getResult()
@@ -189,7 +222,8 @@ private:
   int64_t keys;
   double scale;
   bool isCausal;
-  Value mask, scores, weights, sums;
+  Value mask, scores;
+  Value max, weights, sums; ///< of `probabilities`
   unsigned indexOf[5] = {};
 };
 
@@ -198,9 +232,10 @@ using B = AttentionBuilder;
 template <typename OpT> std::optional<LibraryCall> libraryCall(OpT op, bool isGradient) {
   RankedTensorType query = op.getQuery().getType(), key = op.getKey().getType();
   Type mask = op.getMask() ? cast<RankedTensorType>(op.getMask().getType()).getElementType() : Type();
-  auto call = exec::AttentionAttr::get(op.getContext(), isGradient, query.getDimSize(0), query.getDimSize(1),
-                                       key.getDimSize(1), query.getDimSize(2), query.getDimSize(3), op.getScaleAttr(),
-                                       op.getCausal(), query.getElementType(), mask, std::nullopt);
+  auto call =
+      exec::AttentionAttr::get(op.getContext(), isGradient, query.getDimSize(0), query.getDimSize(1), key.getDimSize(1),
+                               query.getDimSize(2), query.getDimSize(3), op.getScaleAttr(), op.getCausal(),
+                               query.getElementType(), mask, op.getStatistics() != nullptr, std::nullopt);
   const std::optional<int64_t> workspace = exec::hostAttentionWorkspace(call.getExtents());
   return workspace ? std::optional(LibraryCall{call, *workspace}) : std::nullopt;
 }
@@ -220,9 +255,18 @@ template <typename OpT> int64_t productFlops(OpT op) {
 //===----------------------------------------------------------------------===//
 
 void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query, Value key, Value value, Value mask,
-                        double scale, bool causal) {
-  build(builder, state, TypeRange(undecided(query.getType())), query, key, value, mask, builder.getF64FloatAttr(scale),
-        causal ? builder.getUnitAttr() : UnitAttr());
+                        double scale, bool causal, bool keepsStatistics) {
+  const RankedTensorType type = undecided(query.getType());
+  build(builder, state, type, keepsStatistics ? Type(statisticsOf(type)) : Type(), query, key, value, mask,
+        builder.getF64FloatAttr(scale), causal ? builder.getUnitAttr() : UnitAttr());
+}
+
+/// Without statistics, the op has the names of an op of one result.
+void AttentionOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  if (StringAttr name = sbp::valueNameOf(getLoc()))
+    setName(getResult(), name);
+  if (getStatistics())
+    setName(getStatistics(), "statistics");
 }
 
 sbp::LoopSpec AttentionOp::getLoopSpec() {
@@ -231,21 +275,31 @@ sbp::LoopSpec AttentionOp::getLoopSpec() {
   if (getMask())
     factors.spec.operands.push_back(factors.mask);
   factors.spec.results = {factors.query};
-  factors.spec.linear = {{{2}, {}}};
+  factors.spec.linear = {{{2}, {0}}}; // the statistics do not depend on the value
+  if (getStatistics())
+    factors.spec.results.push_back(factors.statistics);
   return factors.spec;
 }
 
 LogicalResult AttentionOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
-  types.push_back(undecided(getQuery().getType()));
-  return verifyOperands(*this);
+  const RankedTensorType query = undecided(getQuery().getType());
+  types.push_back(query);
+  if (failed(verifyOperands(*this)))
+    return failure();
+  if (getStatistics())
+    types.push_back(statisticsOf(query));
+  return success();
 }
 
 SmallVector<Value> AttentionOp::lowerToLinalg(OpBuilder &builder, ValueRange x) {
   AttentionBuilder attention(*this, builder, x[0], x[1], getMask() ? x[3] : Value());
-  return {attention.generic(B::kQuery, {attention.probabilities(), x[2]}, {B::kScores, B::kKey},
-                            [](OpBuilder &b, Location l, SmallVector<Value> v) {
-                              return B::add(b, l, v[2], B::multiply(b, l, v[0], v[1]));
-                            })};
+  SmallVector<Value> results = {attention.generic(B::kQuery, {attention.probabilities(), x[2]}, {B::kScores, B::kKey},
+                                                  [](OpBuilder &b, Location l, SmallVector<Value> v) {
+                                                    return B::add(b, l, v[2], B::multiply(b, l, v[0], v[1]));
+                                                  })};
+  if (getStatistics())
+    results.push_back(attention.statistics());
+  return results;
 }
 
 int64_t AttentionOp::getFlops() { return 2 * productFlops(*this); }
@@ -253,10 +307,16 @@ int64_t AttentionOp::getFlops() { return 2 * productFlops(*this); }
 std::optional<LibraryCall> AttentionOp::getLibraryCall() { return libraryCall(*this, /*isGradient=*/false); }
 
 SmallVector<Value> AttentionOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed) {
+  SmallVector<Value> result(getNumOperands()), kept;
+  if (!g[0]) // only the statistics, which are constants, are used
+    return result;
+  if (getMask())
+    kept.push_back(getMask());
+  if (getStatistics())
+    kept.append({getResult(), getStatistics()});
   Type query = undecided(getQuery().getType()), key = undecided(getKey().getType());
-  auto gradient = b.create<AttentionGradOp>(getLoc(), query, key, key, g[0], getQuery(), getKey(), getValue(),
-                                            getMask(), getScaleAttr(), getCausalAttr());
-  SmallVector<Value> result(getNumOperands());
+  auto gradient = b.create<AttentionGradOp>(getLoc(), query, key, key, g[0], getQuery(), getKey(), getValue(), kept,
+                                            getScaleAttr(), getCausalAttr());
   for (unsigned i : {0, 1, 2})
     if (needed[i])
       result[i] = gradient.getResult(i);
@@ -272,18 +332,45 @@ sbp::LoopSpec AttentionGradOp::getLoopSpec() {
   factors.spec.operands = {factors.query, factors.query, factors.key, factors.key};
   if (getMask())
     factors.spec.operands.push_back(factors.mask);
+  if (getStatistics())
+    factors.spec.operands.insert(factors.spec.operands.end(), {factors.query, factors.statistics});
   factors.spec.results = {factors.query, factors.key, factors.key};
   factors.spec.linear = {{{0}, {}}};
   return factors.spec;
 }
 
+/// Verifies what comes after the value, which `verifyOperands` relies on.
+static LogicalResult verifyKept(AttentionGradOp op) {
+  const size_t count = op.getKept().size();
+  const Type mask = op.getMask() ? getElementTypeOrSelf(op.getMask().getType()) : Type();
+  if (count <= 3 && (!mask || isIndexElement(mask)))
+    return success();
+  InFlightDiagnostic error = op.emitOpError() << "takes ";
+  llvm::interleaveComma(op.getKept(), error, [&](Value value) { error << undecided(value.getType()); });
+  return error << " after query, key and value; there come at most a mask of i32 or i64 and both results of "
+                  "nn.attention, its output and its statistics";
+}
+
+/// Verifies the operands that are results of nn.attention.
+static LogicalResult verifyResultsOf(AttentionGradOp op, RankedTensorType query) {
+  if (!op.getStatistics())
+    return success();
+  const RankedTensorType output = undecided(op.getOutput().getType()),
+                         statistics = undecided(op.getStatistics().getType());
+  if (output == query && statistics == statisticsOf(query))
+    return success();
+  return op.emitOpError() << "takes output " << output << " and statistics " << statistics << " for query " << query
+                          << "; these must be " << query << " and " << statisticsOf(query)
+                          << ", the results of nn.attention";
+}
+
 LogicalResult AttentionGradOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
   RankedTensorType query = undecided(getQuery().getType()), key = undecided(getKey().getType());
   types.assign({query, key, key});
-  if (failed(verifyOperands(*this)))
+  if (failed(verifyKept(*this)) || failed(verifyOperands(*this)))
     return failure();
   if (undecided(getGradient().getType()) == query)
-    return success();
+    return verifyResultsOf(*this, query);
   return emitOpError() << "takes gradient " << undecided(getGradient().getType()) << " and query " << query
                        << "; these must have one shape and element type";
 }
@@ -294,9 +381,11 @@ SmallVector<Value> AttentionGradOp::lowerToLinalg(OpBuilder &builder, ValueRange
   auto sumProduct = [](OpBuilder &b, Location l, SmallVector<Value> a) {
     return B::add(b, l, a[2], B::multiply(b, l, a[0], a[1]));
   };
-  Value p = attention.probabilities();
+  const bool isKept = getStatistics() != nullptr;
+  Value p = isKept ? attention.probabilities(x.back()) : attention.probabilities();
   Value dp = attention.generic(B::kScores, {g, v}, {B::kQuery, B::kKey}, sumProduct);
-  Value dot = attention.generic(B::kRows, {p, dp}, {B::kScores, B::kScores}, sumProduct);
+  Value dot = isKept ? attention.generic(B::kRows, {g, x.drop_back().back()}, {B::kQuery, B::kQuery}, sumProduct)
+                     : attention.generic(B::kRows, {p, dp}, {B::kScores, B::kScores}, sumProduct);
   Value ds = attention.map(B::kScores, {p, dp, dot}, {B::kScores, B::kScores, B::kRows},
                            [&](OpBuilder &b, Location l, SmallVector<Value> a) {
                              Value centered = b.create<arith::SubFOp>(l, a[1], a[2]);

@@ -94,7 +94,8 @@ def Nn_LayerNormGradOp : Nn_ComputeOp<"layer_norm_grad", [WideOp]> {
 // Attention
 //===----------------------------------------------------------------------===//
 
-def Nn_AttentionOp : Nn_ComputeOp<"attention", [Differentiable, Library, ProductOp]> {
+def Nn_AttentionOp : Nn_ComputeOp<"attention", [Differentiable, Library, ProductOp,
+                                                DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "Scaled dot-product attention, per sample and head";
   let description = [{
     The result is softmax(scale query key^T) value, with query [samples, positions, heads, width] and with key and value
@@ -103,18 +104,25 @@ def Nn_AttentionOp : Nn_ComputeOp<"attention", [Differentiable, Library, Product
     ```mlir
     %y = nn.attention %q, %k, %v {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>) -> tensor<4x32x2x64xf32>
     ```
-    No tensor of size positions x keys is kept for the gradient, which recomputes it.
+    No tensor of size positions x keys is kept for the gradient, which recomputes it. If there is a second result, it is
+    log(sum over the keys that a position sees of exp(scale query key^T)), and 0 for a position without a key: with it,
+    nn.attention_grad need not sum again. It is written at the local level, and differentiation treats it as a constant.
+    ```mlir
+    %kept, %statistics = nn.attention %q, %k, %v {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>) -> (tensor<4x32x2x64xf32>, tensor<4x2x32xf32>)
+    ```
     - C1: All have four dimensions and one element type; key and value have one shape, the query their samples, heads,
       width.
     - C2: A mask has the samples and keys of the key.
     - C3: The memory for the scores [samples, heads, positions, keys], on any device and in the gradient, is at most
       2^63 - 1 bytes.
+    - C4: Statistics have the query's samples, heads and positions, in this order; they are f64 if the query is, and
+      else f32.
   }];
   let arguments = (ins Nn_FloatTensor:$query, Nn_FloatTensor:$key, Nn_FloatTensor:$value,
                        Optional<Nn_IndexTensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
-  let results = (outs Nn_FloatTensor:$result);
+  let results = (outs Nn_FloatTensor:$result, Optional<Nn_FloatTensor>:$statistics);
   let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key, "::mlir::Value":$value, "::mlir::Value":$mask,
-                             "double":$scale, "bool":$causal)>];
+                             "double":$scale, "bool":$causal, CArg<"bool", "false">:$keepsStatistics)>];
 }
 
 def Nn_AttentionGradOp : Nn_ComputeOp<"attention_grad", [Library, ProductOp]> {
@@ -125,13 +133,27 @@ def Nn_AttentionGradOp : Nn_ComputeOp<"attention_grad", [Library, ProductOp]> {
     ```mlir
     %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %k {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>) -> (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>)
     ```
+    After the mask, if there is one, there may be both results of nn.attention, the output and the statistics. Then p =
+    exp(scale q k^T - statistics), and the sum over keys of p dp is the sum over the width of g output.
+    ```mlir
+    %kq, %kk, %kv = nn.attention_grad %g, %q, %k, %v, %kept, %statistics {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x2x32xf32>) -> (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>)
+    ```
     - C1: The same as for nn.attention; the gradient has the query's shape.
     - C2: The same as for nn.attention.
     - C3: The same as for nn.attention.
+    - C4: After query, key and value come at most a mask of i32 or i64 and both results of nn.attention: an output of
+      the query's type, and statistics as nn.attention gives them.
   }];
+  // How many there are of `kept` says which they are, so that the text needs no attribute that counts them.
   let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$query, Nn_FloatTensor:$key, Nn_FloatTensor:$value,
-                       Optional<Nn_IndexTensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
+                       Variadic<Nn_Tensor>:$kept, F64Attr:$scale, UnitAttr:$causal);
   let results = (outs Nn_FloatTensor:$query_grad, Nn_FloatTensor:$key_grad, Nn_FloatTensor:$value_grad);
+  let extraClassDeclaration = [{
+    /// Null where the op has no such operand.
+    ::mlir::Value getMask() { return getKept().size() % 2 == 1 ? getKept().front() : ::mlir::Value(); }
+    ::mlir::Value getOutput() { return getKept().size() < 2 ? ::mlir::Value() : getKept().drop_back().back(); }
+    ::mlir::Value getStatistics() { return getKept().size() < 2 ? ::mlir::Value() : getKept().back(); }
+  }];
 }
 
 #endif // SPLITCAST_DIALECTS_NN_NNROWS_TD

@@ -7,8 +7,8 @@
 // dialects/exec/AttentionWorkspace.h computes. If a GPU needs more, it is
 // allocated here.
 //
-// The gradient runs the forward graph again, since the statistics of the rows
-// are not among the operands of the op.
+// If the statistics of the rows are not among the operands of the gradient, it
+// runs the forward graph again.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cuda/CudaFlashAttention.h"
@@ -44,32 +44,35 @@ absl::StatusOr<std::shared_ptr<CudaScratch>> sharedScratch(int64_t bytes) {
   return made;
 }
 
-/// The execution plans, which calls of the same sizes share.
+/// The execution plans, which calls of the same sizes share. A gradient that is
+/// given the statistics has no forward one.
 struct Plans {
   std::unique_ptr<CudnnPlan> forward, backward;
   AttentionForwardUids forwardUids = {};
   AttentionBackwardUids backwardUids = {};
 
-  static absl::StatusOr<std::shared_ptr<Plans>> get(const AttentionSizes &sizes, bool isGradient) {
-    static auto *known = new std::map<std::array<int64_t, 8>, std::shared_ptr<Plans>>;
+  static absl::StatusOr<std::shared_ptr<Plans>> get(const AttentionSizes &sizes, bool isGradient, bool hasStatistics) {
+    static auto *known = new std::map<std::array<int64_t, 9>, std::shared_ptr<Plans>>;
     std::shared_ptr<Plans> &plans = (*known)[{sizes.samples, sizes.positions, sizes.keys, sizes.heads, sizes.width,
-                                              sizes.isCausal, sizes.type, isGradient}];
+                                              sizes.isCausal, sizes.type, isGradient, hasStatistics}];
     if (plans)
       return plans;
     auto made = std::make_shared<Plans>();
-    SPLITCAST_RETURN_IF_ERROR(made->create(sizes, isGradient));
+    SPLITCAST_RETURN_IF_ERROR(made->create(sizes, isGradient, hasStatistics));
     return plans = made;
   }
 
   int64_t workspaceBytes() const {
-    return std::max(forward->workspaceBytes(), backward ? backward->workspaceBytes() : 0);
+    return std::max(forward ? forward->workspaceBytes() : 0, backward ? backward->workspaceBytes() : 0);
   }
 
 private:
-  absl::Status create(const AttentionSizes &sizes, bool isGradient) {
+  absl::Status create(const AttentionSizes &sizes, bool isGradient, bool hasStatistics) {
     auto graph = std::make_unique<CudnnGraph>();
-    forwardUids = buildAttention(*graph, sizes, /*keepsStatistics=*/isGradient);
-    SPLITCAST_ASSIGN_OR_RETURN(forward, CudnnPlan::create(std::move(graph)));
+    if (!isGradient || !hasStatistics) {
+      forwardUids = buildAttention(*graph, sizes, /*keepsStatistics=*/isGradient || hasStatistics);
+      SPLITCAST_ASSIGN_OR_RETURN(forward, CudnnPlan::create(std::move(graph)));
+    }
     if (!isGradient)
       return absl::OkStatus();
     graph = std::make_unique<CudnnGraph>();
@@ -91,10 +94,14 @@ public:
     std::byte *scratch = more ? more->data() : buffers.back().data;
     cudaStream_t on = cudaStreamOf(stream);
     if (!plans->backward)
-      return forward(buffers[0], buffers[1], buffers[2], buffers[3].data, nullptr, scratch + layout.library, on);
+      return forward(buffers[0], buffers[1], buffers[2], buffers[3].data,
+                     plans->forwardUids.statistics ? buffers[4].data : nullptr, scratch + layout.library, on);
+    if (!plans->forward)
+      return backward(buffers, buffers[4].data, buffers[5].data, buffers.subspan(6), scratch, on);
+    std::byte *statistics = scratch + layout.statistics;
     absl::Status status =
-        forward(buffers[1], buffers[2], buffers[3], scratch, scratch + layout.statistics, scratch + layout.library, on);
-    return status.ok() ? backward(buffers, scratch, on) : status;
+        forward(buffers[1], buffers[2], buffers[3], scratch, statistics, scratch + layout.library, on);
+    return status.ok() ? backward(buffers, scratch, statistics, buffers.subspan(4), scratch, on) : status;
   }
 
 private:
@@ -111,18 +118,19 @@ private:
                                library, on);
   }
 
-  absl::Status backward(absl::Span<const Buffer> buffers, std::byte *scratch, cudaStream_t on) const {
+  absl::Status backward(absl::Span<const Buffer> buffers, std::byte *output, std::byte *statistics,
+                        absl::Span<const Buffer> gradients, std::byte *scratch, cudaStream_t on) const {
     const AttentionBackwardUids &u = plans->backwardUids;
     return plans->backward->run({{u.gradient, buffers[0].data},
                                  {u.query, buffers[1].data},
                                  {u.key, buffers[2].data},
                                  {u.value, buffers[3].data},
-                                 {u.output, scratch},
-                                 {u.statistics, scratch + layout.statistics},
+                                 {u.output, output},
+                                 {u.statistics, statistics},
                                  {u.delta, scratch + layout.delta},
-                                 {u.queryGradient, buffers[4].data},
-                                 {u.keyGradient, buffers[5].data},
-                                 {u.valueGradient, buffers[6].data},
+                                 {u.queryGradient, gradients[0].data},
+                                 {u.keyGradient, gradients[1].data},
+                                 {u.valueGradient, gradients[2].data},
                                  {u.scale, &scale},
                                  {u.lowest, &lowest},
                                  {u.one, &one}},
@@ -163,7 +171,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> createCudaFlashAttention(exec::Atten
                                                    " bytes; it needs ",
                                                    layout ? absl::StrCat(layout->total) : "more than can be counted"));
   sizes.type = type == ElementType::BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
-  absl::StatusOr<std::shared_ptr<Plans>> plans = Plans::get(sizes, isGradient);
+  absl::StatusOr<std::shared_ptr<Plans>> plans = Plans::get(sizes, isGradient, call.getStatistics());
   if (!plans.ok())
     return absl::Status(plans.status().code(), absl::StrCat("library call '", name, "': ", plans.status().message()));
   const int64_t used = layout->library + (*plans)->workspaceBytes();

@@ -31,6 +31,8 @@ public:
     SmallVector<Type> ofSoftmax = {scores};
     if (!kernels.maskType.empty())
       ofSoftmax.push_back(MemRefType::get({kernels.keys}, parseType(kernels.maskType, b.getContext())));
+    if (kernels.hasStatistics)
+      ofSoftmax.push_back(MemRefType::get({kernels.rows}, type));
     function(module, "softmax", ofSoftmax, [&](ValueRange arguments) { launchRows([&] { emitSoftmax(arguments); }); });
     function(module, "softmax_gradient", {scores, scores},
              [&](ValueRange arguments) { launchRows([&] { emitGradient(arguments); }); });
@@ -63,12 +65,13 @@ private:
   /// as the row has threads.
   Values keysOfThread() {
     const int64_t threads = warps * kWarpLanes;
-    Value first = warps > 1 ? add(times(warp, kWarpLanes), lane) : lane;
+    Value first = threadOfRow();
     Values keys;
     for (int64_t from = 0; from < kernels.keys; from += threads)
       keys.push_back(add(first, number(from)));
     return keys;
   }
+  Value threadOfRow() { return warps > 1 ? add(times(warp, kWarpLanes), lane) : lane; }
   /// Returns whether the nth key of every thread lies within the row.
   bool isWhole(size_t nth) const { return static_cast<int64_t>(nth + 1) * warps * kWarpLanes <= kernels.keys; }
   /// Returns the end of the keys that causality lets the row see; masks are not
@@ -125,7 +128,7 @@ private:
     for (auto [nth, key] : llvm::enumerate(keys)) {
       auto scoreOf = [&, at = key]() -> Values {
         Value score = make<arith::MulFOp>(load(scores, {row, at}), scale);
-        if (arguments.size() == 1)
+        if (kernels.maskType.empty())
           return {score, yes};
         Value entry = load(arguments[1], at);
         Value off = b.create<arith::ConstantOp>(loc, b.getZeroAttr(entry.getType()));
@@ -144,6 +147,11 @@ private:
     Value share = make<arith::DivFOp>(one, choose(isNone, one, sum));
     for (auto [nth, key] : llvm::enumerate(keys))
       storeKey(nth, make<arith::MulFOp>(values[nth], share), scores, key);
+    if (kernels.hasStatistics)
+      emitIf(isEqual(threadOfRow(), number(0)), [&] {
+        Value logarithm = make<arith::AddFOp>(max, b.create<math::LogOp>(loc, sum));
+        store(choose(isNone, zero, logarithm), arguments.back(), row);
+      });
   }
 
   void emitGradient(ValueRange arguments) {

@@ -20,6 +20,7 @@ struct Sizes {
   int64_t scoreBytes() const { return heads * positions * keys * element; }
   int64_t queryBytes() const { return positions * heads * width * element; } ///< per sample
   int64_t keyBytes() const { return keys * heads * width * element; }
+  int64_t statisticsBytes() const { return heads * positions * element; }
 };
 
 /// Describes products of all heads of a sample. In a tensor [positions, heads,
@@ -52,8 +53,10 @@ struct Products {
 
 class DeviceAttention final : public Launchable {
 public:
-  DeviceAttention(std::string what, const Sizes &sizes, std::vector<int64_t> argumentBytes, int64_t maskBytes)
-      : what(std::move(what)), sizes(sizes), argumentBytes(std::move(argumentBytes)), maskBytes(maskBytes) {}
+  DeviceAttention(std::string what, const Sizes &sizes, std::vector<int64_t> argumentBytes, int64_t maskBytes,
+                  bool hasStatistics)
+      : what(std::move(what)), sizes(sizes), argumentBytes(std::move(argumentBytes)), maskBytes(maskBytes),
+        hasStatistics(hasStatistics) {}
 
   absl::Status prepare(const AttentionRowsKernels &rows, bool isGradient, CallServices &services) {
     SPLITCAST_ASSIGN_OR_RETURN(library, services.kernels(rows.module()));
@@ -88,27 +91,34 @@ private:
   }
 
   /// Computes the probabilities of a sample into the first scores of the
-  /// workspace.
-  absl::Status probabilities(Buffer queries, Buffer keys, Buffer mask, absl::Span<const Buffer> buffers, int64_t sample,
-                             Stream &stream) const {
-    const Buffer all = scores(buffers, 0);
-    SPLITCAST_RETURN_IF_ERROR(ofRows->launch(query(queries, sample), key(keys, sample), all.data, stream));
-    if (maskBytes == 0)
-      return softmax->launch({all}, stream);
-    return softmax->launch({all, mask.slice(sample * maskBytes, maskBytes)}, stream);
+  /// workspace, and writes its statistics unless they are null.
+  absl::Status probabilities(absl::Span<const Buffer> queryAndOthers, const Buffer *statistics, Buffer all,
+                             int64_t sample, Stream &stream) const {
+    SPLITCAST_RETURN_IF_ERROR(
+        ofRows->launch(query(queryAndOthers[0], sample), key(queryAndOthers[1], sample), all.data, stream));
+    std::vector<Buffer> arguments = {all};
+    if (maskBytes > 0)
+      arguments.push_back(queryAndOthers[3].slice(sample * maskBytes, maskBytes));
+    if (statistics)
+      arguments.push_back(statistics->slice(sample * sizes.statisticsBytes(), sizes.statisticsBytes()));
+    return softmax->launch(arguments, stream);
   }
 
   absl::Status forward(absl::Span<const Buffer> buffers, int64_t sample, Stream &stream) const {
-    const Buffer output = buffers[maskBytes ? 4 : 3];
-    SPLITCAST_RETURN_IF_ERROR(probabilities(buffers[0], buffers[1], buffers[3], buffers, sample, stream));
-    return toPositions->launch(scores(buffers, 0).data, key(buffers[2], sample), query(output, sample), stream);
+    const size_t output = maskBytes ? 4 : 3;
+    const Buffer *statistics = hasStatistics ? &buffers[output + 1] : nullptr;
+    SPLITCAST_RETURN_IF_ERROR(probabilities(buffers, statistics, scores(buffers, 0), sample, stream));
+    return toPositions->launch(scores(buffers, 0).data, key(buffers[2], sample), query(buffers[output], sample),
+                               stream);
   }
 
+  /// Output and statistics are not read: the rows of scores have to be read
+  /// anyway, and with them come their sums.
   absl::Status backward(absl::Span<const Buffer> buffers, int64_t sample, Stream &stream) const {
     const Buffer gradient = buffers[0], queries = buffers[1], keys = buffers[2], values = buffers[3];
-    const size_t outputs = maskBytes ? 5 : 4;
+    const size_t outputs = (maskBytes ? 5 : 4) + (hasStatistics ? 2 : 0);
     const Buffer p = scores(buffers, 0), slope = scores(buffers, 1);
-    absl::Status status = probabilities(queries, keys, buffers[4], buffers, sample, stream);
+    absl::Status status = probabilities(buffers.subspan(1), nullptr, p, sample, stream);
     if (status.ok())
       status = toKeys->launch(p.data, query(gradient, sample), key(buffers[outputs + 2], sample), stream);
     if (status.ok())
@@ -126,6 +136,7 @@ private:
   const Sizes sizes;
   const std::vector<int64_t> argumentBytes;
   const int64_t maskBytes; ///< the bytes per sample; 0 if there is no mask
+  const bool hasStatistics;
   std::shared_ptr<KernelLibrary> library;
   std::unique_ptr<Launchable> softmax, softmaxGradient;
   std::unique_ptr<ProductCall> ofRows, toPositions, toKeys;
@@ -141,6 +152,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::Attentio
   rows.rows = call.getHeads() * call.getPositions();
   rows.scale = call.getScale().getValueAsDouble();
   rows.isCausal = call.getCausal();
+  rows.hasStatistics = call.getStatistics() && !isGradient;
   rows.type = *elementTypeOf(call.getType());
   const int64_t workspace = call.getWorkspace().value_or(0);
   const std::string what = absl::StrCat("library call '", std::string(call.getCallName()), "'");
@@ -163,7 +175,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::Attentio
   }
   std::vector<int64_t> bytes = operandBytes;
   bytes.push_back(workspace);
-  auto made = std::make_unique<DeviceAttention>(what, sizes, std::move(bytes), maskBytes);
+  auto made = std::make_unique<DeviceAttention>(what, sizes, std::move(bytes), maskBytes, call.getStatistics());
   SPLITCAST_RETURN_IF_ERROR(made->prepare(rows, isGradient, services));
   return made;
 }

@@ -73,6 +73,15 @@ TEST(DeviceCallsTest, AttentionBecomesPtx) {
     }
 }
 
+TEST(DeviceCallsTest, OnlyForwardComputesStatistics) {
+  for (bool isGradient : {false, true}) {
+    Compiled without = compile(attention(isGradient, "type = f32, workspace = 200000")),
+             with = compile(attention(isGradient, "type = f32, statistics = true, workspace = 200000"));
+    ASSERT_TRUE(without.status.ok() && with.status.ok()) << without.status << with.status;
+    EXPECT_EQ(with.ptx == without.ptx, isGradient);
+  }
+}
+
 TEST(DeviceCallsTest, AttentionOfF64NeedsLibdevice) {
   Compiled call = compile(attention(false, "type = f64, workspace = 200000"));
   EXPECT_EQ(call.status.code(),

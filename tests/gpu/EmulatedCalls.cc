@@ -23,10 +23,11 @@ constexpr int64_t kSmallBytes = 2, kFloatBytes = 4;
 
 class SmallFloatCall final : public Launchable {
 public:
+  /// `statistics` is the number of the operand that is of f32, if there is one.
   SmallFloatCall(runtime::Device &host, std::unique_ptr<Launchable> inner, size_t inputs, size_t outputs,
-                 mlir::FloatType type, int64_t givenWorkspace, int64_t hostWorkspace)
-      : host(host), inner(std::move(inner)), inputs(inputs), outputs(outputs), semantics(type.getFloatSemantics()),
-        givenWorkspace(givenWorkspace), hostWorkspace(hostWorkspace) {}
+                 std::optional<size_t> statistics, mlir::FloatType type, int64_t givenWorkspace, int64_t hostWorkspace)
+      : host(host), inner(std::move(inner)), inputs(inputs), outputs(outputs), statistics(statistics),
+        semantics(type.getFloatSemantics()), givenWorkspace(givenWorkspace), hostWorkspace(hostWorkspace) {}
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
     if (absl::Status status = check(buffers); !status.ok())
@@ -36,18 +37,20 @@ public:
     std::vector<Buffer> wide;
     absl::Status status;
     for (size_t i = 0; i < inputs + outputs + (hostWorkspace > 0) && status.ok(); ++i) {
-      const int64_t bytes = i < inputs + outputs ? buffers[i].bytes / kSmallBytes * kFloatBytes : hostWorkspace;
+      const int64_t bytes = i >= inputs + outputs ? hostWorkspace
+                            : i == statistics     ? buffers[i].bytes
+                                                  : buffers[i].bytes / kSmallBytes * kFloatBytes;
       absl::StatusOr<Buffer> buffer = host.allocate(std::max<int64_t>(bytes, 1));
       status = buffer.status();
       if (status.ok())
         wide.push_back(buffer->slice(0, bytes));
     }
     for (size_t i = 0; i < inputs && status.ok(); ++i)
-      extend(buffers[i], wide[i]);
+      i == statistics ? copy(buffers[i], wide[i]) : extend(buffers[i], wide[i]);
     if (status.ok())
       status = inner->launch(wide, stream);
     for (size_t i = inputs; i < inputs + outputs && status.ok(); ++i)
-      round(wide[i], buffers[i]);
+      i == statistics ? copy(wide[i], buffers[i]) : round(wide[i], buffers[i]);
     for (Buffer buffer : wide)
       host.release(buffer);
     return status;
@@ -62,6 +65,7 @@ private:
     return absl::OkStatus();
   }
 
+  static void copy(Buffer from, Buffer to) { std::memcpy(to.data, from.data, from.bytes); }
   void extend(Buffer from, Buffer to) const {
     for (int64_t i = 0; i < from.bytes / kSmallBytes; ++i) {
       uint16_t bits = 0;
@@ -88,6 +92,7 @@ private:
   runtime::Device &host;
   const std::unique_ptr<Launchable> inner;
   const size_t inputs, outputs;
+  const std::optional<size_t> statistics;
   const llvm::fltSemantics &semantics;
   const int64_t givenWorkspace, hostWorkspace;
 };
@@ -175,11 +180,13 @@ absl::StatusOr<std::unique_ptr<Launchable>> emulateLibraryCall(runtime::Device &
     return absl::UnimplementedError(
         absl::StrCat("a GPU has no call '", std::string(call.getCallName()), "' of small floats"));
   const exec::AttentionAttr onHost = attention.withType(mlir::Float32Type::get(call.getContext()));
-  const size_t inputs = attention.getGradient() ? 4 : 3, outputs = attention.getGradient() ? 3 : 1;
+  const bool isGradient = attention.getGradient(), hasStatistics = attention.getStatistics();
+  const size_t inputs = isGradient ? (hasStatistics ? 6 : 4) : 3, outputs = isGradient ? 3 : (hasStatistics ? 2 : 1);
+  const std::optional<size_t> statistics = hasStatistics ? std::optional<size_t>(isGradient ? 5 : 4) : std::nullopt;
   absl::StatusOr<std::unique_ptr<Launchable>> inner = host.libraryCall(onHost);
   if (!inner.ok())
     return inner.status();
-  return std::make_unique<SmallFloatCall>(host, *std::move(inner), inputs, outputs, type, *workspace,
+  return std::make_unique<SmallFloatCall>(host, *std::move(inner), inputs, outputs, statistics, type, *workspace,
                                           exec::hostAttentionWorkspace(onHost.getExtents()).value_or(0));
 }
 

@@ -17,12 +17,12 @@ import os
 
 import numpy as np
 
+from attention import HALF_TOLERANCE, TOLERANCE, addAttention, attentions, keptStatistics
 from exact_sums import exactParts, squareParts
 from parts import logSumExps, partsOfClasses, partsOfTables, takes
 from tensors import CASES, NUMPY_TYPES, RNG, case, eighths, integers, realText, reals, rounded, roundedOnce
 from windows import windows
 
-TOLERANCE = {"f32": 1e-6, "f64": 1e-14}
 UNARY_SHAPES = [(), (1,), (7,), (2, 3), (0, 3), (2, 1, 2)]
 BINARY_SHAPES = [((2, 3), (2, 3)), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 1), (1, 3)), ((1,), (4,)), ((), (2, 2)),
                  ((), ()), ((1, 1), (1, 1)), ((0, 3), (0, 3)), ((0, 3), (1, 3)), ((0, 3), (3,)), ((2, 1, 3), (4, 1))]
@@ -360,7 +360,6 @@ def manyMatmuls():
 
 ROW_SHAPES = [(1,), (7,), (2, 3), (0, 3), (3, 0), (4, 1), (2, 1, 17), (2, 3, 2, 5), (1, 40)]
 # One unit in the last place: the only rounding to 11 or 8 bits may fall to the other side.
-HALF_TOLERANCE = {"f16": 1e-3, "bf16": 8e-3}
 
 
 def softmaxOf(x):
@@ -477,65 +476,6 @@ def paddedClasses():
              attributes, tolerance, 3 * tolerance)
         case("nn.softmax_cross_entropy_grad", [(gradient, element), (logits, element), (labels, "i64")],
              [(rounded(slope, element), element)], attributes, tolerance, 3 * tolerance)
-
-
-# --- Attention --------------------------------------------------------------------------------------------------------
-
-def attentionOf(q, k, v, g, mask, scale, causal):
-    """Result, and gradients of query, key and value; mask is None or [samples, keys]."""
-    samples, positions, heads, width = q.shape
-    keys = k.shape[1]
-    seen = np.ones((samples, heads, positions, keys), bool)
-    if causal:
-        seen &= np.arange(keys)[None, :] <= np.arange(positions)[:, None]
-    if mask is not None:
-        seen &= (mask != 0)[:, None, None, :]
-    scores = np.where(seen, scale * np.einsum("bthe,bshe->bhts", q, k), -np.inf)
-    largest = scores.max(axis=-1, keepdims=True, initial=-np.inf)
-    weights = np.where(seen, np.exp(scores - np.where(np.isfinite(largest), largest, 0)), 0)
-    total = weights.sum(axis=-1, keepdims=True)
-    p = weights / np.where(total == 0, 1, total)
-    dp = np.einsum("bthe,bshe->bhts", g, v)
-    ds = scale * p * (dp - (p * dp).sum(axis=-1, keepdims=True))
-    return (np.einsum("bhts,bshe->bthe", p, v), np.einsum("bhts,bshe->bthe", ds, k),
-            np.einsum("bhts,bthe->bshe", ds, q), np.einsum("bhts,bthe->bshe", p, g))
-
-
-def addAttention(sizes, scale, causal, mask, maskType, element, tolerance):
-    samples, positions, keys, heads, width = sizes
-    query, key = (samples, positions, heads, width), (samples, keys, heads, width)
-    q, k, v, g = reals(query, element), reals(key, element), reals(key, element), reals(query, element)
-    results = attentionOf(*(x.astype(np.float64) for x in (q, k, v, g)), mask, scale, causal)
-    attributes = ("causal, " if causal else "") + f"scale = {realText(scale)} : f64"
-    masks = [] if mask is None else [(rounded(mask, maskType), maskType)]
-    # Scores are at most 9 width scale, and exp turns their rounding into a relative error.
-    error = tolerance * (10 + 9 * width * abs(scale))
-    out, *gradients = [(rounded(x, element), element) for x in results]
-    case("nn.attention", [(q, element), (k, element), (v, element)] + masks, [out], attributes, tolerance, error)
-    size = max([1.0] + [np.abs(x).max(initial=0) for x in results])
-    operands = [(x, element) for x in (g, q, k, v)]
-    case("nn.attention_grad", operands + masks, gradients, attributes, tolerance, error * size)
-
-
-def attentions():
-    # (samples, positions, keys, heads, width)
-    sizes = [(1, 1, 1, 1, 1), (2, 3, 3, 2, 4), (2, 3, 5, 1, 2), (1, 5, 3, 2, 2), (1, 17, 18, 1, 2), (3, 1, 4, 1, 3)]
-    empty = [(0, 2, 2, 1, 1), (2, 0, 3, 1, 2), (2, 3, 0, 1, 2), (2, 2, 2, 0, 3), (1, 2, 2, 1, 0)]
-    for size, causal, maskType in itertools.product(sizes + empty, [False, True], [None, "i32", "i64"]):
-        element = "f64" if maskType == "i64" else "f32"
-        # Neither only 0 and 1, nor only positive.
-        mask = None if maskType is None else integers((size[0], size[2]), maskType, -1, 2)
-        addAttention(size, 0.5, causal, mask, maskType, element, TOLERANCE[element])
-    # A sample that sees nothing; positions that see nothing, since the keys before them are masked; a single key.
-    for causal, element in itertools.product([False, True], ["f32", "f64"]):
-        mask = np.array([[0, 0, 0, 0], [0, 0, 7, 1], [0, 0, 0, -2]])
-        addAttention((3, 4, 4, 2, 2), 0.75, causal, mask, "i64", element, TOLERANCE[element])
-        # More positions than a library works on at once, and scores that no exp could take.
-        addAttention((1, 67, 66, 1, 2), 1 / math.sqrt(2), causal, None, None, element, TOLERANCE[element])
-        addAttention((1, 3, 4, 1, 3), -60.0, causal, None, None, element, TOLERANCE[element])
-    for element, tolerance in HALF_TOLERANCE.items():
-        addAttention((1, 3, 4, 1, 2), 0.5, True, None, None, element, tolerance)
-        addAttention((1, 3, 4, 1, 2), 0.5, True, np.array([[0, 1, 2, 1]]), "i32", element, tolerance)
 
 
 # --- Random numbers ---------------------------------------------------------------------------------------------------
@@ -682,7 +622,7 @@ def main():
     for family in [binary, unary, gelus, casts, shapes, sums, matmuls, embeddings, crossEntropies, angles, comparisons,
                    transposes, manyMatmuls, softmaxes, layerNorms, ignoredLabels, attentions, dropouts, halves,
                    exactParts, squareParts, clamps, selects, nonfinites, iotas, paddedClasses,
-                   logSumExps, takes, partsOfTables, partsOfClasses, windows]:
+                   logSumExps, takes, partsOfTables, partsOfClasses, keptStatistics, windows]:
         family()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vectors.json")
     with open(path, "w", encoding="utf-8") as file:

@@ -49,7 +49,9 @@ template <typename Float> SPLITCAST_INLINE Float addLanes(Float *lanes) {
   return lanes[0];
 }
 
-template <typename Float> SPLITCAST_INLINE void softmax(Float *scores, int64_t count) {
+template <typename Float> using SumOf = typename AttentionRows<Float>::Sum;
+
+template <typename Float> SPLITCAST_INLINE SumOf<Float> softmax(Float *scores, int64_t count) {
   Float max = AttentionRows<Float>::unseen();
   for (int64_t i = 0; i < count; ++i)
     max = std::max(max, scores[i]);
@@ -68,6 +70,7 @@ template <typename Float> SPLITCAST_INLINE void softmax(Float *scores, int64_t c
   const Float divisor = sum == 0 ? 1 : sum;
   for (int64_t i = 0; i < count; ++i)
     scores[i] /= divisor;
+  return {max, sum};
 }
 
 template <typename Float>
@@ -87,8 +90,8 @@ SPLITCAST_INLINE void softmaxGrad(const Float *weights, Float *slopes, int64_t c
 // Each function is compiled once per instruction set. All do the same
 // operations in the same order, in registers of different width.
 #define SPLITCAST_ROWS(NAME, TARGET)                                                                                   \
-  template <typename Float> __attribute__((TARGET)) void softmax##NAME(Float *scores, int64_t count) {                 \
-    softmax(scores, count);                                                                                            \
+  template <typename Float> __attribute__((TARGET)) SumOf<Float> softmax##NAME(Float *scores, int64_t count) {         \
+    return softmax(scores, count);                                                                                     \
   }                                                                                                                    \
   template <typename Float>                                                                                            \
   __attribute__((TARGET)) void softmaxGrad##NAME(const Float *weights, Float *slopes, int64_t count, Float scale) {    \

@@ -11,9 +11,13 @@
 namespace splitcast::runtime {
 
 template <typename Float> struct AttentionRows {
-  /// Computes the softmax of `count` scores, in place. Masked scores have the value unseen() and become 0; if all are
-  /// masked, all become 0. `count` may be 0.
-  void (*softmax)(Float *scores, int64_t count);
+  /// The sum of exp(score) over the scores that are not masked, as sum * exp(max); the sum is 0 if all are masked.
+  struct Sum {
+    Float max, sum;
+  };
+  /// Computes the softmax of `count` scores, in place, and returns their sum. Masked scores have the value unseen() and
+  /// become 0; if all are masked, all become 0. `count` may be 0.
+  Sum (*softmax)(Float *scores, int64_t count);
   /// Sets slopes to weights * (slopes - sum(weights * slopes)) * scale.
   void (*softmaxGrad)(const Float *weights, Float *slopes, int64_t count, Float scale);
 

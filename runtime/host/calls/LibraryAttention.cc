@@ -1,13 +1,17 @@
 //===- LibraryAttention.cc - Scaled dot-product attention ---------------------===//
 //
 // #exec.attention<samples = B, positions = T, keys = S, heads = H, width = E, ...>, of bf16, f16, f32 and f64.
-//   Operands  forward   query [B, T, H, E], key and value [B, S, H, E][, mask [B, S]]; output [B, T, H, E].
-//             gradient  gradient [B, T, H, E], then as above; outputs the gradients of query, key and value.
+//   Operands  forward   query [B, T, H, E], key and value [B, S, H, E][, mask [B, S]]; output [B, T, H, E][, statistics
+//                       [B, H, T]].
+//             gradient  gradient [B, T, H, E], then as above[, output, statistics]; outputs the gradients of query, key
+//                       and value.
 //             Last, unless it is empty, a workspace: hostAttentionWorkspace.
 //   Meaning   softmax(scale query key^T) value, per sample and head. Position i
 //             sees the keys whose mask is not 0, and if causal only keys 0 to
-//             i. A position that sees no key gives 0. The gradient computes the
-//             softmax again.
+//             i. A position that sees no key gives 0. Statistics are log(sum
+//             of exp(scaled score)), in f32 for bf16 and f16. The gradient
+//             computes the softmax again and does not read output and
+//             statistics: its scores are in the cache anyway.
 //
 // The work is done in blocks of positions, whose scores stay in the cache. (The
 // idea is that of Dao et al. 2022, arXiv:2205.14135, but here rows are whole,
@@ -30,6 +34,7 @@
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace splitcast::runtime {
@@ -40,7 +45,7 @@ constexpr char kForward[] = "attention", kGradient[] = "attention_grad";
 struct Sizes {
   int64_t samples, positions, keys, heads, width;
   double scale;
-  bool causal;
+  bool causal, statistics;
   std::optional<ElementType> mask;
 
   /// Returns how many keys the positions before `end` see.
@@ -118,7 +123,10 @@ private:
     key = floats();
     value = floats();
     mask = sizes.mask ? buffers[next++].data : nullptr;
+    if (isGradient && sizes.statistics)
+      next += 2; // output and statistics
     result = floats();
+    statistics = !isGradient && sizes.statistics ? floats() : nullptr;
     keyGrad = isGradient ? floats() : nullptr;
     valueGrad = isGradient ? floats() : nullptr;
     workspace = sizes.keys > 0 ? floats() : nullptr;
@@ -134,7 +142,10 @@ private:
     absl::Status status = run(scores, query + q, key + k, weights);
     for (int64_t row = 0; row < rows; ++row) {
       hideUnseen(weights + row * seen, sample, begin + row, seen);
-      kernels.softmax(weights + row * seen, seen);
+      const auto [max, sum] = kernels.softmax(weights + row * seen, seen);
+      if (statistics)
+        statistics[(sample * sizes.heads + head) * sizes.positions + begin + row] =
+            sum == 0 ? Float(0) : max + std::log(sum);
     }
     if (!isGradient) {
       status.Update(
@@ -187,7 +198,7 @@ private:
   // The operands of the current launch.
   const Float *gradient = nullptr, *query = nullptr, *key = nullptr, *value = nullptr;
   const void *mask = nullptr;
-  Float *result = nullptr, *keyGrad = nullptr, *valueGrad = nullptr, *workspace = nullptr;
+  Float *result = nullptr, *statistics = nullptr, *keyGrad = nullptr, *valueGrad = nullptr, *workspace = nullptr;
 };
 
 /// Attention of bf16 or f16. Each head of each sample is a call in f32.
@@ -200,8 +211,9 @@ public:
         shares(sharesOf(this->sizes, *this->pool)) {
     Sizes ofOne = sizes;
     ofOne.samples = ofOne.heads = 1;
+    ofOne.statistics = layout.one.hasStatistics;
     for (const Part &part : all)
-      bytesOfOne.push_back(part.isMask ? maskBytes() : part.positions * sizes.width * int64_t{sizeof(float)});
+      bytesOfOne.push_back(bytesOf(part));
     if (sizes.keys > 0)
       bytesOfOne.push_back(exec::hostAttentionWorkspace(layout.one).value_or(0));
     const auto alone = std::make_shared<WorkerPool>(1);
@@ -211,9 +223,10 @@ public:
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
     SPLITCAST_RETURN_IF_ERROR(checkBuffers(what, argumentBytes, buffers));
+    const std::vector<Buffer> operands = used(buffers);
     return forHeads(sizes, shares, *pool, [&](int64_t share, int64_t sample, int64_t head) {
       const Buffer workspace = share == 0 ? buffers.back() : Buffer{scratchOfThread(layout.total), layout.total};
-      return computeHead(buffers, sample, head, workspace, *ones[share], stream);
+      return computeHead(operands, sample, head, workspace, *ones[share], stream);
     });
   }
 
@@ -222,8 +235,12 @@ public:
 private:
   /// An operand or result of one head.
   struct Part {
+    enum Kind { Input, Result, Mask, Statistics };
+
     int64_t begin, positions; ///< where it begins in the workspace, and how many positions it has
-    bool isResult = false, isMask = false;
+    Kind kind = Input;
+    /// Whether it is widened or rounded; if not, it stays where it is.
+    bool isSmall() const { return kind == Input || kind == Result; }
   };
 
   static std::vector<Part> partsOf(const Sizes &sizes, const exec::HeadInFloats &layout) {
@@ -232,23 +249,42 @@ private:
       all.push_back({layout.gradient, sizes.positions});
     all.insert(all.end(), {{layout.query, sizes.positions}, {layout.key, sizes.keys}, {layout.value, sizes.keys}});
     if (sizes.mask)
-      all.push_back({0, sizes.keys, false, /*isMask=*/true});
-    all.push_back({layout.result, sizes.positions, /*isResult=*/true});
+      all.push_back({0, sizes.keys, Part::Mask});
+    all.push_back({layout.result, sizes.positions, Part::Result});
+    if (layout.one.hasStatistics)
+      all.push_back({0, sizes.positions, Part::Statistics});
     if (layout.one.isGradient)
-      all.insert(all.end(), {{layout.keyGrad, sizes.keys, true}, {layout.valueGrad, sizes.keys, true}});
+      all.insert(all.end(), {{layout.keyGrad, sizes.keys, Part::Result}, {layout.valueGrad, sizes.keys, Part::Result}});
     return all;
   }
 
-  int64_t maskBytes() const { return sizes.keys * (*sizes.mask == ElementType::I64 ? 8 : 4); }
+  /// Returns the bytes of one head's part; those of a mask are of all heads.
+  int64_t bytesOf(const Part &part) const {
+    if (part.kind == Part::Mask)
+      return sizes.keys * (*sizes.mask == ElementType::I64 ? 8 : 4);
+    return part.positions * (part.kind == Part::Statistics ? 1 : sizes.width) * int64_t{sizeof(float)};
+  }
+
+  /// Returns the operands of `all`: those that the gradient does not read are
+  /// left out.
+  std::vector<Buffer> used(absl::Span<const Buffer> buffers) const {
+    std::vector<Buffer> result(buffers.begin(), buffers.end());
+    if (layout.one.isGradient && sizes.statistics) {
+      const auto output = result.begin() + (sizes.mask ? 5 : 4);
+      result.erase(output, output + 2);
+    }
+    return result;
+  }
 
   absl::Status computeHead(absl::Span<const Buffer> buffers, int64_t sample, int64_t head, const Buffer &workspace,
                            Launchable &one, Stream &stream) const {
     std::vector<Buffer> ofOne;
     for (size_t i = 0; i < all.size(); ++i) {
       const Part &part = all[i];
-      ofOne.push_back(part.isMask ? buffers[i].slice(sample * maskBytes(), maskBytes())
-                                  : workspace.slice(part.begin, bytesOfOne[i]));
-      if (!part.isResult && !part.isMask)
+      const int64_t number = part.kind == Part::Mask ? sample : sample * sizes.heads + head;
+      ofOne.push_back(part.isSmall() ? workspace.slice(part.begin, bytesOfOne[i])
+                                     : buffers[i].slice(number * bytesOfOne[i], bytesOfOne[i]));
+      if (part.kind == Part::Input)
         forRows(buffers[i], part, sample, head, ofOne.back(),
                 [&](uint16_t *small, float *wide) { floats.widen(small, wide, sizes.width); });
     }
@@ -256,7 +292,7 @@ private:
       ofOne.push_back(workspace.slice(layout.workspace, bytesOfOne.back()));
     absl::Status status = one.launch(ofOne, stream);
     for (size_t i = 0; i < all.size(); ++i)
-      if (all[i].isResult)
+      if (all[i].kind == Part::Result)
         forRows(buffers[i], all[i], sample, head, ofOne[i],
                 [&](uint16_t *small, float *wide) { floats.round(wide, small, sizes.width); });
     return status;
@@ -288,9 +324,9 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterfac
                                                    const LibraryCallOptions &options) {
   auto call = callAs<exec::AttentionAttr>(any);
   const char *name = call.getGradient() ? kGradient : kForward;
-  Sizes sizes{call.getSamples(), call.getPositions(), call.getKeys(),
-              call.getHeads(),   call.getWidth(),     call.getScale().getValueAsDouble(),
-              call.getCausal(),  std::nullopt};
+  Sizes sizes{call.getSamples(), call.getPositions(),  call.getKeys(),
+              call.getHeads(),   call.getWidth(),      call.getScale().getValueAsDouble(),
+              call.getCausal(),  call.getStatistics(), std::nullopt};
   if (call.getMaskType())
     sizes.mask = elementTypeOf(call.getMaskType());
   const ElementType type = *elementTypeOf(call.getType());

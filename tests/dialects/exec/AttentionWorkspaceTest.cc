@@ -44,6 +44,28 @@ TEST(AttentionWorkspaceTest, FlashAttention) {
   EXPECT_EQ(layout.total, layout.library + 65536 + 6 * 128 * 256 * 2);
 }
 
+/// Output and statistics are operands then; what the backward graph computes per row is not.
+TEST(AttentionWorkspaceTest, FlashAttentionWithStatistics) {
+  AttentionExtents extents = extentsOf(false, 2);
+  extents.hasStatistics = true;
+  EXPECT_EQ(flashAttentionLayout(extents)->total, 65536);
+  extents.isGradient = true;
+  const FlashAttentionLayout layout = *flashAttentionLayout(extents);
+  EXPECT_EQ(layout.delta, 0);
+  EXPECT_EQ(layout.library, 1856);
+  EXPECT_EQ(layout.total, layout.library + 65536 + 6 * 128 * 256 * 2);
+}
+
+TEST(AttentionWorkspaceTest, StatisticsTakeNothingElsewhere) {
+  for (bool isGradient : {false, true})
+    for (int64_t elementBytes : {2, 4, 8}) {
+      AttentionExtents extents = extentsOf(isGradient, elementBytes);
+      extents.hasStatistics = true;
+      EXPECT_EQ(hostAttentionWorkspace(extents), hostAttentionWorkspace(extentsOf(isGradient, elementBytes)));
+      EXPECT_EQ(deviceAttentionWorkspace(extents), deviceAttentionWorkspace(extentsOf(isGradient, elementBytes)));
+    }
+}
+
 TEST(AttentionWorkspaceTest, WhatFlashAttentionTakes) {
   EXPECT_TRUE(isFlashAttention(extentsOf(true, 2)));
   EXPECT_FALSE(isFlashAttention(extentsOf(true, 4)));

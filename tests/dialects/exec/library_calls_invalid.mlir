@@ -76,6 +76,12 @@ func.func private @f() attributes {call = #exec.attention<samples = 1, positions
 // -----
 
 // @attention_c1
+// expected-error @below {{call of 'attention' has an operand of 2305843009213693952 x 1 x 1 elements of 'f32', which is more than 2^63 - 1 bytes; use more ranks, or smaller tensors}}
+func.func private @f() attributes {call = #exec.attention<samples = 2305843009213693952, positions = 1, keys = 0, heads = 1, width = 1, scale = 0.5, type = bf16, statistics = true>}
+
+// -----
+
+// @attention_c1
 // expected-error @below {{call of 'attention' has an operand of 4611686018427387904 x 2 x 4 x 5 elements of 'f32', which is more than 2^63 - 1 bytes; use more ranks, or smaller tensors}}
 func.func private @f() attributes {call = #exec.attention<samples = 4611686018427387904, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, type = f32>}
 
@@ -96,7 +102,7 @@ func.func private @f() attributes {call = #exec.attention<type = f32>}
 
 // -----
 
-func.func private @attention_c1_legal() attributes {call0 = #exec.attention<samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, type = bf16>, call1 = #exec.attention<gradient = true, samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, causal = true, type = f32, mask_type = i32, workspace = 0>}
+func.func private @attention_c1_legal() attributes {call0 = #exec.attention<samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, type = bf16>, call1 = #exec.attention<gradient = true, samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, causal = true, type = f32, mask_type = i32, workspace = 0>, call2 = #exec.attention<samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, type = bf16, statistics = true>}
 
 // -----
 

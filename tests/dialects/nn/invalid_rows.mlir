@@ -320,6 +320,39 @@ func.func @attention_c3_legal(%x: tensor<1x1099511627776x1x1xf32>, %k: tensor<1x
 
 // -----
 
+func.func @attention_c4(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>) {
+  // expected-error @below {{'nn.attention' op result 1 has type 'tensor<2x5x3xf32>', but its operands give 'tensor<2x3x5xf32>'; change the type}}
+  %0:2 = nn.attention %q, %k, %k {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>) -> (tensor<2x5x3x4xf32>, tensor<2x5x3xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c4(%q: tensor<2x5x3x4xf16>, %k: tensor<2x7x3x4xf16>) {
+  // expected-error @below {{'nn.attention' op result 1 has type 'tensor<2x3x5xf16>', but its operands give 'tensor<2x3x5xf32>'; change the type}}
+  %0:2 = nn.attention %q, %k, %k {scale = 0.5 : f64} : (tensor<2x5x3x4xf16>, tensor<2x7x3x4xf16>, tensor<2x7x3x4xf16>) -> (tensor<2x5x3x4xf16>, tensor<2x3x5xf16>)
+  return
+}
+
+// -----
+
+func.func @attention_c4(%q: tensor<2x5x3x4xf64>, %k: tensor<2x7x3x4xf64>) {
+  // expected-error @below {{'nn.attention' op result 1 has type 'tensor<2x3x5xf32>', but its operands give 'tensor<2x3x5xf64>'; change the type}}
+  %0:2 = nn.attention %q, %k, %k {scale = 0.5 : f64} : (tensor<2x5x3x4xf64>, tensor<2x7x3x4xf64>, tensor<2x7x3x4xf64>) -> (tensor<2x5x3x4xf64>, tensor<2x3x5xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c4_legal(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %hq: tensor<2x5x3x4xf16>, %hk: tensor<2x7x3x4xf16>, %dq: tensor<2x5x3x4xf64>, %dk: tensor<2x7x3x4xf64>) {
+  %0:2 = nn.attention %q, %k, %k {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>) -> (tensor<2x5x3x4xf32>, tensor<2x3x5xf32>)
+  %1:2 = nn.attention %hq, %hk, %hk {scale = 0.5 : f64} : (tensor<2x5x3x4xf16>, tensor<2x7x3x4xf16>, tensor<2x7x3x4xf16>) -> (tensor<2x5x3x4xf16>, tensor<2x3x5xf32>)
+  %2:2 = nn.attention %dq, %dk, %dk {scale = 0.5 : f64} : (tensor<2x5x3x4xf64>, tensor<2x7x3x4xf64>, tensor<2x7x3x4xf64>) -> (tensor<2x5x3x4xf64>, tensor<2x3x5xf64>)
+  return
+}
+
+// -----
+
 func.func @attention_grad_c1(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %v: tensor<2x6x3x4xf32>) {
   // expected-error @below {{'nn.attention_grad' op takes query 'tensor<2x5x3x4xf32>', key 'tensor<2x7x3x4xf32>' and value 'tensor<2x6x3x4xf32>'; all must have the dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
   %0:3 = nn.attention_grad %q, %q, %k, %v {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x6x3x4xf32>) -> (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x6x3x4xf32>)
@@ -385,6 +418,54 @@ func.func @attention_grad_c2(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %
 
 func.func @attention_grad_c2_legal(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %m: tensor<2x7xi32>) {
   %0:3 = nn.attention_grad %q, %q, %k, %k, %m {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7xi32>) -> (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_grad_c4(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %s: tensor<2x3x5xf32>, %r: tensor<2x5x3xf32>, %m: tensor<2x7xi32>) {
+  // expected-error @below {{'nn.attention_grad' op takes 'tensor<2x3x5xf32>' after query, key and value; there come at most a mask of i32 or i64 and both results of nn.attention, its output and its statistics}}
+  %0:3 = nn.attention_grad %q, %q, %k, %k, %s {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x3x5xf32>) -> (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_grad_c4(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %s: tensor<2x3x5xf32>, %r: tensor<2x5x3xf32>, %m: tensor<2x7xi32>) {
+  // expected-error @below {{'nn.attention_grad' op takes 'tensor<2x5x3x4xf32>', 'tensor<2x3x5xf32>', 'tensor<2x7xi32>' after query, key and value; there come at most a mask of i32 or i64 and both results of nn.attention, its output and its statistics}}
+  %0:3 = nn.attention_grad %q, %q, %k, %k, %q, %s, %m {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x5x3x4xf32>, tensor<2x3x5xf32>, tensor<2x7xi32>) -> (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_grad_c4(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %s: tensor<2x3x5xf32>, %r: tensor<2x5x3xf32>, %m: tensor<2x7xi32>) {
+  // expected-error @below {{'nn.attention_grad' op takes 'tensor<2x7xi32>', 'tensor<2x5x3x4xf32>', 'tensor<2x3x5xf32>', 'tensor<2x3x5xf32>' after query, key and value; there come at most a mask of i32 or i64 and both results of nn.attention, its output and its statistics}}
+  %0:3 = nn.attention_grad %q, %q, %k, %k, %m, %q, %s, %s {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7xi32>, tensor<2x5x3x4xf32>, tensor<2x3x5xf32>, tensor<2x3x5xf32>) -> (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_grad_c4(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %s: tensor<2x3x5xf32>, %r: tensor<2x5x3xf32>, %m: tensor<2x7xi32>) {
+  // expected-error @below {{'nn.attention_grad' op takes output 'tensor<2x5x3x4xf32>' and statistics 'tensor<2x5x3xf32>' for query 'tensor<2x5x3x4xf32>'; these must be 'tensor<2x5x3x4xf32>' and 'tensor<2x3x5xf32>', the results of nn.attention}}
+  %0:3 = nn.attention_grad %q, %q, %k, %k, %q, %r {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x5x3x4xf32>, tensor<2x5x3xf32>) -> (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_grad_c4(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %s: tensor<2x3x5xf32>, %r: tensor<2x5x3xf32>, %m: tensor<2x7xi32>) {
+  // expected-error @below {{'nn.attention_grad' op takes output 'tensor<2x7x3x4xf32>' and statistics 'tensor<2x3x5xf32>' for query 'tensor<2x5x3x4xf32>'; these must be 'tensor<2x5x3x4xf32>' and 'tensor<2x3x5xf32>', the results of nn.attention}}
+  %0:3 = nn.attention_grad %q, %q, %k, %k, %m, %k, %s {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7xi32>, tensor<2x7x3x4xf32>, tensor<2x3x5xf32>) -> (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_grad_c4_legal(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %s: tensor<2x3x5xf32>, %r: tensor<2x5x3xf32>, %m: tensor<2x7xi32>) {
+  %0:3 = nn.attention_grad %q, %q, %k, %k, %q, %s {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x5x3x4xf32>, tensor<2x3x5xf32>) -> (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>)
+  %1:3 = nn.attention_grad %q, %q, %k, %k, %m, %q, %s {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7xi32>, tensor<2x5x3x4xf32>, tensor<2x3x5xf32>) -> (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>)
   return
 }
 

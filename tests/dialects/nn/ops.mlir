@@ -179,11 +179,15 @@ func.func @attention(%q: tensor<4x32x2x64xf32>, %k: tensor<4x16x2x64xf32>, %mask
   %attention = nn.attention %q, %k, %k {scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>) -> tensor<4x32x2x64xf32>
   // CHECK-NEXT: nn.attention %[[Q]], %[[K]], %[[K]], %[[M]] {causal, scale = 1.250000e-01 : f64} : (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16xi32>) -> tensor<4x32x2x64xf32>
   %masked = nn.attention %q, %k, %k, %mask {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16xi32>) -> tensor<4x32x2x64xf32>
+  // CHECK-NEXT: %[[KEPT:.*]], %[[S:.*]] = nn.attention %[[Q]], %[[K]], %[[K]], %[[M]] {scale = 1.250000e-01 : f64} : (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16xi32>) -> (tensor<4x32x2x64xf32>, tensor<4x2x32xf32>)
+  %kept, %statistics = nn.attention %q, %k, %k, %mask {scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16xi32>) -> (tensor<4x32x2x64xf32>, tensor<4x2x32xf32>)
   // CHECK-NEXT: nn.attention_grad %[[G]], %[[Q]], %[[K]], %[[K]] {causal, scale = 1.250000e-01 : f64} :
   // CHECK-SAME: (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>) -> (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>)
   %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %k {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>) -> (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>)
   // CHECK-NEXT: nn.attention_grad %[[G]], %[[Q]], %[[K]], %[[K]], %[[M]] {scale = 1.250000e-01 : f64} :
   %masked_grad:3 = nn.attention_grad %g, %q, %k, %k, %mask {scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16xi32>) -> (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>)
+  // CHECK-NEXT: nn.attention_grad %[[G]], %[[Q]], %[[K]], %[[K]], %[[M]], %[[KEPT]], %[[S]] {scale = 1.250000e-01 : f64} :
+  %kept_grad:3 = nn.attention_grad %g, %q, %k, %k, %mask, %kept, %statistics {scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16xi32>, tensor<4x32x2x64xf32>, tensor<4x2x32xf32>) -> (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>)
   return
 }
 
@@ -200,9 +204,11 @@ func.func @dropout(%x: tensor<4x3xf32>, %key: tensor<i64>) {
 
 // The values that descriptions show.
 func.func @descriptions(%logits: tensor<32x10xf32>, %labels: tensor<32xi64>, %loss: tensor<f32>, %q: tensor<4x32x2x64xf32>,
-                        %k: tensor<4x32x2x64xf32>, %v: tensor<4x32x2x64xf32>) {
+                        %k: tensor<4x32x2x64xf32>, %v: tensor<4x32x2x64xf32>, %g: tensor<4x32x2x64xf32>) {
   %l = nn.softmax_cross_entropy %logits, %labels : (tensor<32x10xf32>, tensor<32xi64>) -> tensor<32xf32>
   %y = nn.attention %q, %k, %v {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>) -> tensor<4x32x2x64xf32>
+  %kept, %statistics = nn.attention %q, %k, %v {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>) -> (tensor<4x32x2x64xf32>, tensor<4x2x32xf32>)
+  %kq, %kk, %kv = nn.attention_grad %g, %q, %k, %v, %kept, %statistics {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x2x32xf32>) -> (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>)
   nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.001>
   return
 }

@@ -226,7 +226,7 @@ func.func @rows(%s: tensor<5x2x3xf32, #S1>, %b: tensor<5x2x3xf32, #B>, %p: tenso
 
 // Samples and heads stand alone; positions too when each sees all keys; the result is linear in the values.
 // CHECK-LABEL: func.func @attention
-// CHECK-COUNT-6: nn.attention
+// CHECK-COUNT-10: nn.attention
 func.func @attention(%s0: tensor<5x4x3x2xf32, #S0>, %s1: tensor<5x4x3x2xf32, #S1>, %s2: tensor<5x4x3x2xf32, #S2>, %b: tensor<5x4x3x2xf32, #B>,
                      %p: tensor<5x4x3x2xf32, #P>, %ms: tensor<5x4xi64, #S0>, %mb: tensor<5x4xi64, #B>) {
   %0 = nn.attention %s0, %s0, %s0 {scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>) -> tensor<5x4x3x2xf32, #S0>
@@ -235,18 +235,29 @@ func.func @attention(%s0: tensor<5x4x3x2xf32, #S0>, %s1: tensor<5x4x3x2xf32, #S1
   %3 = nn.attention %s2, %s2, %s2, %mb {causal, scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>, tensor<5x4xi64, #B>) -> tensor<5x4x3x2xf32, #S2>
   %4 = nn.attention %b, %b, %p {causal, scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #P>) -> tensor<5x4x3x2xf32, #P>
   %5 = nn.attention %b, %b, %p, %mb {scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #P>, tensor<5x4xi64, #B>) -> tensor<5x4x3x2xf32, #P>
+  // Statistics go with the rows, and do not depend on the values.
+  %6:2 = nn.attention %s0, %s0, %s0 {causal, scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>) -> (tensor<5x4x3x2xf32, #S0>, tensor<5x3x4xf32, #S0>)
+  %7:2 = nn.attention %s1, %b, %b {scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S1>, tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #B>) -> (tensor<5x4x3x2xf32, #S1>, tensor<5x3x4xf32, #S2>)
+  %8:2 = nn.attention %s2, %s2, %s2 {causal, scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>) -> (tensor<5x4x3x2xf32, #S2>, tensor<5x3x4xf32, #S1>)
+  %9:2 = nn.attention %b, %b, %p {scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #P>) -> (tensor<5x4x3x2xf32, #P>, tensor<5x3x4xf32, #B>)
   return
 }
 
 // CHECK-LABEL: func.func @attention_grad
-// CHECK-COUNT-4: nn.attention_grad
+// CHECK-COUNT-8: nn.attention_grad
 func.func @attention_grad(%s0: tensor<5x4x3x2xf32, #S0>, %s2: tensor<5x4x3x2xf32, #S2>, %b: tensor<5x4x3x2xf32, #B>, %p: tensor<5x4x3x2xf32, #P>,
-                          %ms: tensor<5x4xi32, #S0>, %two: tensor<5x4x3x2xf32, #S0_S2>, %mtwo: tensor<5x4xi32, #S0_B>) {
+                          %ms: tensor<5x4xi32, #S0>, %two: tensor<5x4x3x2xf32, #S0_S2>, %mtwo: tensor<5x4xi32, #S0_B>,
+                          %t0: tensor<5x3x4xf32, #S0>, %t1: tensor<5x3x4xf32, #S1>, %tb: tensor<5x3x4xf32, #B>) {
   %0:3 = nn.attention_grad %s0, %s0, %s0, %s0, %ms {scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4xi32, #S0>) -> (tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>)
   %1:3 = nn.attention_grad %s2, %s2, %s2, %s2 {scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>) -> (tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>)
   %2:3 = nn.attention_grad %p, %b, %b, %b {causal, scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #P>, tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #B>) -> (tensor<5x4x3x2xf32, #P>, tensor<5x4x3x2xf32, #P>, tensor<5x4x3x2xf32, #P>)
   // Samples on one axis, heads on the other.
   %3:3 = nn.attention_grad %two, %two, %two, %two, %mtwo {causal, scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S0_S2>, tensor<5x4x3x2xf32, #S0_S2>, tensor<5x4x3x2xf32, #S0_S2>, tensor<5x4x3x2xf32, #S0_S2>, tensor<5x4xi32, #S0_B>) -> (tensor<5x4x3x2xf32, #S0_S2>, tensor<5x4x3x2xf32, #S0_S2>, tensor<5x4x3x2xf32, #S0_S2>)
+  %4:3 = nn.attention_grad %s0, %s0, %s0, %s0, %s0, %t0 {scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x3x4xf32, #S0>) -> (tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>)
+  %5:3 = nn.attention_grad %s0, %s0, %s0, %s0, %ms, %s0, %t0 {scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4xi32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x3x4xf32, #S0>) -> (tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>)
+  %6:3 = nn.attention_grad %s2, %s2, %s2, %s2, %s2, %t1 {causal, scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>, tensor<5x3x4xf32, #S1>) -> (tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>)
+  // Of a gradient that is addends, also with what is kept: that is the same for all.
+  %7:3 = nn.attention_grad %p, %b, %b, %b, %b, %tb {causal, scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #P>, tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #B>, tensor<5x3x4xf32, #B>) -> (tensor<5x4x3x2xf32, #P>, tensor<5x4x3x2xf32, #P>, tensor<5x4x3x2xf32, #P>)
   return
 }
 

@@ -131,6 +131,12 @@ TYPED_TEST(AttentionRowsTest, SoftmaxAtItsEnds) {
     EXPECT_EQ(softmax({Float(1e30), Float(-1e30), Float(1e30)}), std::vector<Float>({0.5, 0, 0.5}));
     EXPECT_EQ(softmax({0, -infinity, 0}), std::vector<Float>({0.5, 0, 0.5}));
     EXPECT_EQ(softmax({Float(-1e30)}), std::vector<Float>({1}));
+    std::vector<Float> scores = {2, unseen, 2, 2};
+    const auto [max, sum] = variant.rows.softmax(scores.data(), 4);
+    EXPECT_EQ(max, 2);
+    EXPECT_EQ(sum, 3);
+    EXPECT_EQ(variant.rows.softmax(nullptr, 0).sum, 0);
+    EXPECT_EQ(variant.rows.softmax(std::vector<Float>(3, unseen).data(), 3).sum, 0);
     for (Float weight : softmax({1, std::numeric_limits<Float>::quiet_NaN(), 2}))
       EXPECT_TRUE(std::isnan(weight)) << weight;
   }

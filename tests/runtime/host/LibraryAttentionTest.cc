@@ -204,6 +204,32 @@ TEST_F(LibraryAttentionTest, LaterKeysDoNotMatter) {
   }
 }
 
+// What is kept changes no bit of either call, and the gradient does not read it.
+TEST_F(LibraryAttentionTest, StatisticsChangeNoOtherResult) {
+  for (const Sizes &sizes : kSizes) {
+    SCOPED_TRACE(config(sizes, ""));
+    Operands<float> operands = random<float>(sizes);
+    const Results<float> expected = compute(sizes, operands, false);
+    Results<float> found{std::vector<float>(sizes.query()), std::vector<float>(sizes.query()),
+                         std::vector<float>(sizes.key()), std::vector<float>(sizes.key())};
+    std::vector<float> workspace(2 * 64 * sizes.keys), statistics(sizes.samples * sizes.heads * sizes.positions, 77),
+        unread(sizes.query(), 77), neither(statistics.size(), 77);
+    auto launch = [&](const char *name, const std::vector<Buffer> &buffers) {
+      auto prepared = call(name, config(sizes, "type = f32, statistics = true"));
+      ASSERT_TRUE(prepared.ok()) << prepared.status();
+      EXPECT_EQ((*prepared)->launch(buffers, *stream), absl::OkStatus());
+    };
+    launch("attention", {bufferOf(operands.query), bufferOf(operands.key), bufferOf(operands.value),
+                         bufferOf(found.output), bufferOf(statistics), bufferOf(workspace)});
+    launch("attention_grad", {bufferOf(operands.gradient), bufferOf(operands.query), bufferOf(operands.key),
+                              bufferOf(operands.value), bufferOf(unread), bufferOf(neither), bufferOf(found.queryGrad),
+                              bufferOf(found.keyGrad), bufferOf(found.valueGrad), bufferOf(workspace)});
+    for (size_t i = 0; i < 4; ++i)
+      expectSameBits(*expected.all()[i], *found.all()[i]);
+    EXPECT_FALSE(testing::Value(statistics, testing::Contains(77)));
+  }
+}
+
 TEST_F(LibraryAttentionTest, ChecksItsBuffers) {
   const Sizes sizes{1, 2, 3, 1, 1, false};
   std::vector<float> two(2), three(3), workspace(2 * 64 * 3);
