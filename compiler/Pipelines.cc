@@ -108,6 +108,8 @@ void buildLocalPipeline(OpPassManager &manager, const LocalOptions &options) {
   manager.addPass(createPrefetchPass(prefetch));
   // Before fusion, since kernels take the logits in.
   manager.addNestedPass<func::FuncOp>(createPadClassesPass());
+  // Before fusion, since then only calls are left as single ops.
+  manager.addNestedPass<func::FuncOp>(createKeepStatisticsPass());
   // After prefetching, since kernels do not extend across collectives, whose
   // places are now final.
   manager.addNestedPass<func::FuncOp>(createFuseKernelsPass());

@@ -75,6 +75,7 @@ DeviceTraits deviceTraitsOf(ModuleOp module) {
     traits.sumStream = "reduce_scatter";
     traits.moveStream = "all_gather";
     traits.libraryCall = onCuda;
+    traits.takesStatistics = exec::isFlashAttention;
   }
   return traits;
 }

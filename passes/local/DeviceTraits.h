@@ -28,6 +28,10 @@ struct DeviceTraits {
   /// nothing if the device has no such call.
   std::optional<nn::LibraryCall> (*libraryCall)(nn::LibraryCall call) = nullptr;
 
+  /// Whether the device's call for the gradient of such an attention does less if it is given the output and the
+  /// statistics of the attention; null: none does.
+  bool (*takesStatistics)(const exec::AttentionExtents &gradient) = nullptr;
+
   /// Returns the library call for `op`; nothing if it becomes a kernel, or part of one.
   std::optional<nn::LibraryCall> libraryCallOf(mlir::Operation *op) const;
 };

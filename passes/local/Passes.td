@@ -74,6 +74,24 @@ def PadClassesPass : Pass<"nn-pad-classes", "mlir::func::FuncOp"> {
   let dependentDialects = ["splitcast::ccl::CclDialect", "splitcast::nn::NnDialect"];
 }
 
+def KeepStatisticsPass : Pass<"nn-keep-statistics", "mlir::func::FuncOp"> {
+  let summary = "Keeps the statistics of attention's rows for its gradient";
+  let description = [{
+    On a device whose library call for attention's gradient would compute attention again (cuDNN's, on CUDA), the gradient
+    takes the output and the statistics of the last attention before it that has the same query, key, value, mask and
+    attributes; fences do not count as differences. A gradient without such an attention, and one that is computed
+    otherwise, does not change. Results change by rounding, since the definition sums in another order. From
+    tests/passes/local/keep_statistics_example.mlir:
+    ```mlir
+    %y = nn.attention %q, %k, %v {scale = 0.5 : f64} : ...                        // before
+    %d:3 = nn.attention_grad %g, %q, %k, %v {scale = 0.5 : f64} : ...
+    %y, %s = nn.attention %q, %k, %v {scale = 0.5 : f64} : ...                    // after
+    %d:3 = nn.attention_grad %g, %q, %k, %v, %y, %s {scale = 0.5 : f64} : ...
+    ```
+  }];
+  let dependentDialects = ["splitcast::nn::NnDialect"];
+}
+
 def FuseKernelsPass : Pass<"nn-fuse-kernels", "mlir::func::FuncOp"> {
   let summary = "Puts ops that one kernel can compute into one nn.fusion";
   let description = [{

@@ -75,6 +75,33 @@ func.func @train(%x: tensor<6x256xf32, #S0>, %labels: tensor<6xi64, #S0>) -> ten
   return %loss : tensor<f32>
 })";
 
+/// On GPUs, so small floats of a width that is a multiple of 8 have flash attention.
+constexpr const char *kAttention = R"(
+#p = #sbp.placement<"cuda", [dp = RANKS]>
+#B = #sbp.nd<#p, [B]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @query.weight : tensor<6x16xf32, #B> init #sbp.normal<mean = 0.0, stddev = 0.5>
+sbp.variable @key.weight : tensor<6x16xf32, #B> init #sbp.normal<mean = 0.0, stddev = 0.5>
+func.func @train(%x: tensor<4x5x6xf32, #S0>, %y: tensor<4x5x2x8xf32, #S0>) -> tensor<f32> {
+  %wq = sbp.read @query.weight : tensor<6x16xf32>
+  %wk = sbp.read @key.weight : tensor<6x16xf32>
+  %r = nn.reshape %x : (tensor<4x5x6xf32, #S0>) -> tensor<20x6xf32>
+  %0 = nn.matmul %r, %wq : (tensor<20x6xf32>, tensor<6x16xf32>) -> tensor<20x16xf32>
+  %1 = nn.matmul %r, %wk : (tensor<20x6xf32>, tensor<6x16xf32>) -> tensor<20x16xf32>
+  %2 = nn.reshape %0 : (tensor<20x16xf32>) -> tensor<4x5x2x8xf32>
+  %3 = nn.reshape %1 : (tensor<20x16xf32>) -> tensor<4x5x2x8xf32>
+  %q = nn.cast %2 : (tensor<4x5x2x8xf32>) -> tensor<4x5x2x8xbf16>
+  %k = nn.cast %3 : (tensor<4x5x2x8xf32>) -> tensor<4x5x2x8xbf16>
+  %4 = nn.attention %q, %k, %k {causal, scale = 0.25 : f64} : (tensor<4x5x2x8xbf16>, tensor<4x5x2x8xbf16>, tensor<4x5x2x8xbf16>) -> tensor<4x5x2x8xbf16>
+  %5 = nn.cast %4 : (tensor<4x5x2x8xbf16>) -> tensor<4x5x2x8xf32>
+  %d = nn.sub %5, %y : (tensor<4x5x2x8xf32>, tensor<4x5x2x8xf32, #S0>) -> tensor<4x5x2x8xf32>
+  %6 = nn.mul %d, %d : (tensor<4x5x2x8xf32>, tensor<4x5x2x8xf32>) -> tensor<4x5x2x8xf32>
+  %s = nn.reduce_sum %6 {dims = array<i64: 0, 1, 2, 3>} : (tensor<4x5x2x8xf32>) -> tensor<f32>
+  %loss = nn.scale %s {value = 0.05 : f64} : (tensor<f32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.1>
+  return %loss : tensor<f32>
+})";
+
 constexpr const char *kLanguageModel = R"(
 #p = #sbp.placement<"cpu", [dp = RANKS]>
 #B = #sbp.nd<#p, [B]>
@@ -230,6 +257,7 @@ Case copies(int64_t ranks) { return {"copies", onRanks(kCopies, ranks), 0}; }
 Case mlp(int64_t ranks) { return {"mlp", onRanks(mlpOf(kMlpVariables), ranks), 0}; }
 Case classifier(int64_t ranks) { return {"classifier", onRanks(kClassifier, ranks), 9}; }
 Case languageModel(int64_t ranks) { return {"language model", onRanks(kLanguageModel, ranks), 30}; }
+Case attention(int64_t ranks) { return {"attention", onRanks(kAttention, ranks), 0}; }
 Case maskedMean(int64_t ranks) { return {"masked mean", onRanks(kMaskedMean, ranks), 0}; }
 Case manyRanks() { return {"many ranks", kManyRanks, 0}; }
 Case tensorParallelMlp() { return {"tensor-parallel mlp", mlpOf(kTensorParallelVariables), 0}; }

@@ -20,6 +20,8 @@ Case mlp(int64_t ranks);
 Case classifier(int64_t ranks);
 /// Embedding, reshape, linear, GELU, linear, cross-entropy per byte, AdamW.
 Case languageModel(int64_t ranks);
+/// Attention of bf16 of two linear layers' rows, and a sum of squares, on GPUs.
+Case attention(int64_t ranks);
 /// A linear layer whose loss is divided by a sum over the batch of 12. It also returns its rows.
 Case maskedMean(int64_t ranks);
 /// Sums, gathers and exchanges of columns on [dp = 10], where many pieces are cut and joined at a time. Pieces are

@@ -41,7 +41,7 @@ struct LevelOutcomes {
 /// must be the following:
 ///   global   the bits of the first module that can run, which is the one after 'nn-expand-optimizers';
 ///   local    the same numbers as at the global level (exact graphs), or nearly these or those in f64 (others); and
-///            after each pass the same bits as before it;
+///            after each pass the same bits as before it (but 'nn-keep-statistics' may round otherwise);
 ///   plan     as at the local level.
 /// Returns the first failure, with the pass and its result.
 absl::StatusOr<LevelOutcomes> checkEveryPass(mlir::ModuleOp source, const Experiment &experiment,

@@ -123,6 +123,35 @@ TEST_F(EveryPassOfFixedCasesTest, TensorParallelMlpInPairs) { check(tensorParall
 /// Layers on ranks of their own, and along dp as ZeRO has it.
 TEST_F(EveryPassOfFixedCasesTest, PipelineMlp) { check(pipelineMlp()); }
 TEST_F(EveryPassOfFixedCasesTest, Copies) { check(copies(4)); }
+/// On GPUs: the gradient of attention takes what forward kept, at every stage.
+TEST_F(EveryPassOfFixedCasesTest, KeptStatistics) {
+  const Case of = attention(2);
+  mlir::OwningOpRef<mlir::ModuleOp> module = parse(of);
+  ASSERT_TRUE(module);
+  const Experiment experiment{randomSteps(*module, of, 2), randomVariables(*module)};
+  EveryPassOptions options;
+  options.objectCacheDir = testing::TempDir() + "/objects";
+  options.tolerance = 0x1p-6; // of bf16
+  int64_t kept = 0;
+  options.afterPass = [&](const std::string &pass, llvm::ArrayRef<mlir::ModuleOp> modules) {
+    for (mlir::ModuleOp rank :
+         pass.find("nn-keep-statistics") == std::string::npos ? llvm::ArrayRef<mlir::ModuleOp>() : modules)
+      rank.walk([&](nn::AttentionGradOp gradient) { kept += gradient.getStatistics() ? 1 : 0; });
+  };
+  std::optional<LevelOutcomes> first;
+  for (int stage : {0, 3}) {
+    Configuration configuration;
+    configuration.stage = stage;
+    kept = 0;
+    absl::StatusOr<LevelOutcomes> outcomes = checkEveryPass(*module, experiment, configuration, options);
+    ASSERT_TRUE(outcomes.ok()) << configuration.text() << ": " << outcomes.status();
+    EXPECT_EQ(kept, 2) << configuration.text(); // of each rank
+    if (first)
+      expectSame(*first, *outcomes, configuration, false);
+    else
+      first = *std::move(outcomes);
+  }
+}
 TEST_F(EveryPassOfFixedCasesTest, ManyRanks) {
   Case of = manyRanks();
   mlir::OwningOpRef<mlir::ModuleOp> module = parse(of);

@@ -37,10 +37,11 @@ func.func @streams(%x: tensor<32xf32> {ccl.global = tensor<32xf32>}) -> (tensor<
   return %3 : tensor<32xf32>
 }
 
-// Attention is a call with a workspace; of small floats with a mask it is a kernel.
+// Attention is a call with a workspace, and its gradient reads its 54 statistics; of small floats with a mask it is a
+// kernel.
 // CHECK: exec.plan @flash
-// CHECK-NEXT: exec.library #exec.attention<{{.*}}workspace = [[BYTES:[0-9]+]]> {{.*}} writes [{{.*}}, #exec.range<arena, {{[0-9]+}}, [[BYTES]]>]
-// CHECK-NEXT: exec.library #exec.attention<gradient = true
+// CHECK-NEXT: exec.library #exec.attention<{{.*}}statistics = true, workspace = [[BYTES:[0-9]+]]> {{.*}} writes [{{.*}}, #exec.range<arena, [[S:[0-9]+]], 216>, #exec.range<arena, {{[0-9]+}}, [[BYTES]]>]
+// CHECK-NEXT: exec.library #exec.attention<gradient = true, {{.*}}statistics = true, {{.*}}#exec.range<arena, [[S]], 216>] writes
 // CHECK-NOT: exec.launch
 func.func @flash(%q: tensor<2x9x3x8xbf16> {ccl.global = tensor<2x9x3x8xbf16>}) -> (tensor<2x9x3x8xbf16> {ccl.global = tensor<2x9x3x8xbf16>}, tensor<2x9x3x8xbf16> {ccl.global = tensor<2x9x3x8xbf16>}) {
   %0 = nn.attention %q, %q, %q {causal, scale = 0.5 : f64} : (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>) -> tensor<2x9x3x8xbf16>
