@@ -62,7 +62,15 @@ std::optional<int64_t> sampleScoresBytes(const AttentionExtents &call) {
   return alignedBytes({call.heads, call.positions, call.keys}, call.elementBytes);
 }
 
+bool isTileAttention(const AttentionExtents &call) {
+  constexpr int64_t kFloat = 4, kWidest = 64;
+  return call.elementBytes <= kFloat && call.width <= kWidest;
+}
+
 std::optional<int64_t> deviceAttentionWorkspace(const AttentionExtents &call) {
+  constexpr int64_t kStatistics = 3, kFloat = 4;
+  if (isTileAttention(call))
+    return call.isGradient ? sbp::checkedBytes({kStatistics, call.samples, call.heads, call.positions}, kFloat) : 0;
   const std::optional<int64_t> scores = sampleScoresBytes(call);
   return call.isGradient ? sum(scores, scores) : scores;
 }

@@ -46,10 +46,15 @@ std::optional<HeadInFloats> headInFloats(const AttentionExtents &call);
 // runtime/gpu
 //===----------------------------------------------------------------------===//
 
+/// Whether kernels compute the call without scores in memory (runtime/gpu/TileAttentionKernels.h): it is not of f64, and
+/// at most 64 wide, so that a block's tiles and sums fit into a multiprocessor's memory and registers.
+bool isTileAttention(const AttentionExtents &call);
+
 /// Returns the bytes of the scores of one sample, aligned.
 std::optional<int64_t> sampleScoresBytes(const AttentionExtents &call);
 
-/// Returns the bytes of the scores of one sample, and for the gradient also those of the scores' gradients.
+/// Returns the bytes of three numbers per row of the scores for the gradient of a call that isTileAttention, else those
+/// of the scores of one sample, and for the gradient also those of the scores' gradients.
 std::optional<int64_t> deviceAttentionWorkspace(const AttentionExtents &call);
 
 //===----------------------------------------------------------------------===//

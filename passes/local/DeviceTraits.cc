@@ -34,7 +34,7 @@ std::optional<LibraryCall> attentionOnCuda(const LibraryCall &call, exec::Attent
   if (exec::isFlashAttention(extents)) {
     if (std::optional<exec::FlashAttentionLayout> layout = exec::flashAttentionLayout(extents))
       workspace = layout->total;
-  } else if (!isOfSmallFloats(call)) {
+  } else if (!isOfSmallFloats(call) || exec::isTileAttention(extents)) {
     workspace = exec::deviceAttentionWorkspace(extents);
   }
   return workspace ? std::optional(withWorkspace(attention, *workspace)) : std::nullopt;
@@ -75,7 +75,9 @@ DeviceTraits deviceTraitsOf(ModuleOp module) {
     traits.sumStream = "reduce_scatter";
     traits.moveStream = "all_gather";
     traits.libraryCall = onCuda;
-    traits.takesStatistics = exec::isFlashAttention;
+    traits.takesStatistics = [](const exec::AttentionExtents &gradient) {
+      return exec::isFlashAttention(gradient) || exec::isTileAttention(gradient);
+    };
   }
   return traits;
 }

@@ -1,7 +1,7 @@
 //===- CudaDeviceCalls.cc - Library calls made of products and kernels ----------------------------------------===//
 //
-// The calls of DeviceCalls.h, with products by cuBLASLt. Attention of bf16 and
-// f16 is done by cuDNN (CudaFlashAttention.h).
+// The calls of DeviceCalls.h, with products by cuBLASLt. cuDNN does attention
+// that exec::isFlashAttention (CudaFlashAttention.h).
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/api/CallAs.h"
@@ -27,6 +27,8 @@ public:
     return createCudaProduct(product, options.products);
   }
 
+  bool allowsTf32() const override { return options.products.allowsTf32; }
+
   absl::StatusOr<std::shared_ptr<KernelLibrary>> kernels(const std::string &module) override {
     static auto *known = new std::map<std::string, std::shared_ptr<KernelLibrary>>;
     std::shared_ptr<KernelLibrary> &library = (*known)[module];
@@ -49,7 +51,7 @@ private:
 absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterface call,
                                                    const CudaLibraryCallOptions &options) {
   auto attention = callAs<exec::AttentionAttr>(call);
-  if (attention && attention.getType().getIntOrFloatBitWidth() == 16)
+  if (attention && exec::isFlashAttention(attention.getExtents()))
     return createCudaFlashAttention(attention);
   CudaCallServices services(options);
   return createDeviceCall(call, services);

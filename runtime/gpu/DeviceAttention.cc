@@ -3,6 +3,8 @@
 #include "runtime/api/StatusMacros.h"
 #include "runtime/gpu/AttentionRowsKernels.h"
 #include "runtime/gpu/DeviceCalls.h"
+#include "runtime/gpu/KernelCall.h"
+#include "runtime/gpu/TileAttentionKernels.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -142,6 +144,18 @@ private:
   std::unique_ptr<ProductCall> ofRows, toPositions, toKeys;
 };
 
+absl::StatusOr<std::unique_ptr<Launchable>> createTileAttention(exec::AttentionAttr call, CallServices &services) {
+  TileAttentionKernels kernels;
+  kernels.extents = call.getExtents();
+  kernels.scale = call.getScale().getValueAsDouble();
+  kernels.isCausal = call.getCausal();
+  kernels.type = *elementTypeOf(call.getType());
+  kernels.rounds = bytesOf(kernels.type) == 2 || services.allowsTf32();
+  if (call.getMaskType())
+    kernels.maskType = nameOf(*elementTypeOf(call.getMaskType()));
+  return KernelCall::create(kernels.module(), std::string(call.getCallName()), services);
+}
+
 } // namespace
 
 absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::AttentionAttr call, CallServices &services) {
@@ -159,12 +173,16 @@ absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::Attentio
   const exec::AttentionExtents extents = call.getExtents();
   const std::optional<int64_t> needed = exec::deviceAttentionWorkspace(extents),
                                scores = exec::sampleScoresBytes(extents);
-  if (!needed || !scores || workspace < *needed)
+  const bool isTile = exec::isTileAttention(extents);
+  if (!needed || (!isTile && !scores) || workspace < *needed ||
+      (isTile && workspace > *needed)) // a kernel has a fixed size
     return absl::InvalidArgumentError(absl::StrCat(what, " has a workspace of ", workspace, " bytes; it needs ",
                                                    needed ? absl::StrCat(*needed) : "more than can be counted"));
   const std::vector<int64_t> operandBytes = call.getOperandBytes();
   if (absl::c_linear_search(operandBytes, 0))
     return absl::InvalidArgumentError(absl::StrCat(what, " has an empty operand; leave the call out of the plan"));
+  if (isTile)
+    return createTileAttention(call, services);
   const Sizes sizes{call.getSamples(), call.getPositions(), call.getKeys(), call.getHeads(),
                     call.getWidth(),   bytesOf(rows.type),  *scores};
   int64_t maskBytes = 0;

@@ -9,7 +9,8 @@ namespace splitcast::runtime {
 absl::StatusOr<std::unique_ptr<Launchable>> createDeviceCall(exec::LibraryCallAttrInterface call,
                                                              CallServices &services) {
   const bool isSmall = call.getType().getIntOrFloatBitWidth() == 16;
-  if (auto attention = callAs<exec::AttentionAttr>(call); attention && !isSmall)
+  auto attention = callAs<exec::AttentionAttr>(call);
+  if (attention && (!isSmall || exec::isTileAttention(attention.getExtents())))
     return createDeviceAttention(attention, services);
   if (auto gradient = callAs<exec::EmbeddingGradAttr>(call))
     return createDeviceEmbeddingGrad(gradient, services);

@@ -4,9 +4,10 @@
 // runtime/host/calls/LibraryCall.h, for devices that launch threads. The caller provides matrix products and the
 // compilation of kernels; nothing here needs CUDA.
 //
-// attention, attention_grad  They take f32 and f64, and work sample by sample, on all heads at once. Between the
-//                            products, the workspace holds a sample's scores [heads, positions, keys], and for the
-//                            gradient also the gradient of the scores.
+// attention, attention_grad  Where exec::isTileAttention, in all floats but f64: scores are never in memory
+//                            (TileAttentionKernels.h). Else in f32 and f64, sample by sample, on all heads at once:
+//                            between the products, the workspace holds a sample's scores [heads, positions, keys], and
+//                            for the gradient also the gradient of the scores.
 // embedding_grad             It takes all floats, and is one kernel (EmbeddingGradKernel.h), which adds in the order of
 //                            the indices.
 //
@@ -44,14 +45,16 @@ class CallServices {
 public:
   virtual ~CallServices() = default;
   virtual absl::StatusOr<std::unique_ptr<ProductCall>> product(const StridedProduct &product) = 0;
+  /// Whether products of f32 may round their operands to tf32.
+  virtual bool allowsTf32() const { return false; }
   /// Like Device::loadKernels, for a module as MLIR text.
   virtual absl::StatusOr<std::shared_ptr<KernelLibrary>> kernels(const std::string &module) = 0;
 };
 
 /// Prepares a call. Its workspace is the last buffer, unless it has 0 bytes. `services` is used only until this
 /// returns.
-///   Errors  NotFound: it is another call, or attention of bf16 or f16, which libraries have. InvalidArgument: the
-///           workspace is too small (or, for embedding_grad, not exactly as large as needed).
+///   Errors  NotFound: it is another call, or attention of bf16 or f16 that is too wide. InvalidArgument: the
+///           workspace is too small (or, where the call is one kernel, not exactly as large as needed).
 absl::StatusOr<std::unique_ptr<Launchable>> createDeviceCall(exec::LibraryCallAttrInterface call,
                                                              CallServices &services);
 

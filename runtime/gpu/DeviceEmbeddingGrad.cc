@@ -1,8 +1,8 @@
 #include "dialects/exec/EmbeddingWorkspace.h"
 #include "runtime/api/ElementTypeFromIr.h"
-#include "runtime/api/StatusMacros.h"
 #include "runtime/gpu/DeviceCalls.h"
 #include "runtime/gpu/EmbeddingGradKernel.h"
+#include "runtime/gpu/KernelCall.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -10,20 +10,6 @@ namespace splitcast::runtime {
 namespace {
 
 constexpr char kName[] = "embedding_grad";
-
-/// A kernel that keeps its library alive.
-class KernelCall final : public Launchable {
-public:
-  KernelCall(std::shared_ptr<KernelLibrary> library, std::unique_ptr<Launchable> kernel)
-      : library(std::move(library)), kernel(std::move(kernel)) {}
-  absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
-    return kernel->launch(buffers, stream);
-  }
-
-private:
-  const std::shared_ptr<KernelLibrary> library;
-  const std::unique_ptr<Launchable> kernel;
-};
 
 } // namespace
 
@@ -42,9 +28,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> createDeviceEmbeddingGrad(exec::Embe
                                    call.getFirst().value_or(0),
                                    *elementTypeOf(call.getType()),
                                    *elementTypeOf(call.getIndexType())};
-  SPLITCAST_ASSIGN_OR_RETURN(std::shared_ptr<KernelLibrary> library, services.kernels(source.module()));
-  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Launchable> kernel, library->kernel(kName));
-  return std::make_unique<KernelCall>(std::move(library), std::move(kernel));
+  return KernelCall::create(source.module(), kName, services);
 }
 
 } // namespace splitcast::runtime

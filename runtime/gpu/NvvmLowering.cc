@@ -2,6 +2,7 @@
 #include "runtime/codegen/MathLowering.h"
 #include "runtime/gpu/MathUnits.h"
 #include "runtime/gpu/PtxCompiler.h"
+#include "runtime/gpu/TileProducts.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/Passes.h"
@@ -90,6 +91,16 @@ private:
   }
 };
 
+/// Replaces products of tensor cores, for chips that have none of tf32.
+struct ExpandTileProductsPass : PassWrapper<ExpandTileProductsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandTileProductsPass)
+  StringRef getArgument() const override { return "splitcast-expand-tile-products"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, gpu::GPUDialect>();
+  }
+  void runOnOperation() override { expandTileProducts(getOperation()); }
+};
+
 /// Lowers the vector ops that convert-vector-to-llvm leaves.
 struct LowerVectorPass : PassWrapper<LowerVectorPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerVectorPass)
@@ -109,6 +120,8 @@ struct LowerVectorPass : PassWrapper<LowerVectorPass, OperationPass<ModuleOp>> {
 } // namespace
 
 void buildNvvmPipeline(OpPassManager &passes, const PtxTarget &target) {
+  if (target.chipNumber() < 80)
+    passes.addPass(std::make_unique<ExpandTileProductsPass>());
   const bool roundsToBFloat16 = target.chipNumber() >= 80 && target.ptxNumber() >= 70;
   buildMathPipeline(passes, [&](OpPassManager &ofChip) { ofChip.addPass(createUseMathUnitsPass(roundsToBFloat16)); });
   passes.addPass(std::make_unique<ScalarizeMathPass>());

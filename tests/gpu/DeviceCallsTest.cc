@@ -22,7 +22,7 @@ struct Compiled {
 };
 
 /// Of #exec.CALL.
-Compiled compile(const std::string &callText) {
+Compiled compile(const std::string &callText, const std::string &chip = "sm_90") {
   mlir::DialectRegistry registry;
   registry.insert<exec::ExecDialect>();
   runtime::registerGpuKernelDialects(registry);
@@ -45,6 +45,7 @@ Compiled compile(const std::string &callText) {
   if (!program.ok())
     return result;
   runtime::PtxTarget target;
+  target.chip = chip;
   target.libdevice = runtime::findLibdevice().value_or("");
   auto ptx = runtime::compileToPtx(*program, target);
   result.status = ptx.status();
@@ -52,9 +53,11 @@ Compiled compile(const std::string &callText) {
   return result;
 }
 
-std::string attention(bool isGradient, const std::string &rest) {
+/// At the default width, scores are in memory.
+std::string attention(bool isGradient, const std::string &rest, int64_t width = 72) {
   return absl::StrCat("attention<", isGradient ? "gradient = true, " : "",
-                      "samples = 2, positions = 100, keys = 70, heads = 3, width = 8, scale = 0.5, ", rest, ">");
+                      "samples = 2, positions = 100, keys = 70, heads = 3, width = ", width, ", scale = 0.5, ", rest,
+                      ">");
 }
 
 TEST(DeviceCallsTest, AttentionBecomesPtx) {
@@ -71,6 +74,21 @@ TEST(DeviceCallsTest, AttentionBecomesPtx) {
       for (const StridedProduct &product : call.products)
         EXPECT_EQ(product.count, 3);
     }
+}
+
+constexpr int64_t kTileWorkspace = 3 * 2 * 3 * 100 * 4;
+
+TEST(DeviceCallsTest, NarrowAttentionMultipliesByTensorCores) {
+  for (const char *rest : {"causal = true, type = f32", "type = f32, mask_type = i32", "causal = true, type = bf16",
+                           "type = f16, mask_type = i64, statistics = true"})
+    for (bool isGradient : {false, true})
+      for (const char *chip : {"sm_75", "sm_80", "sm_90"}) {
+        const int64_t workspace = isGradient ? kTileWorkspace : 0;
+        Compiled call = compile(attention(isGradient, absl::StrCat(rest, ", workspace = ", workspace), 64), chip);
+        ASSERT_TRUE(call.status.ok()) << call.status;
+        EXPECT_EQ(call.ptx.find("mma.sync") != std::string::npos, std::string(chip) != "sm_75");
+        EXPECT_TRUE(call.products.empty());
+      }
 }
 
 TEST(DeviceCallsTest, OnlyForwardComputesStatistics) {
@@ -112,6 +130,11 @@ TEST(DeviceCallsTest, AWorkspaceIsLargeEnough) {
       EXPECT_EQ(call.status.code(), bytes == wanted ? absl::StatusCode::kOk : absl::StatusCode::kInvalidArgument)
           << call.status;
     }
+  for (int64_t bytes : {kTileWorkspace - 4, kTileWorkspace, kTileWorkspace + 4}) {
+    Compiled call = compile(attention(true, absl::StrCat("type = f32, workspace = ", bytes), 64));
+    EXPECT_EQ(call.status.code(), bytes == kTileWorkspace ? absl::StatusCode::kOk : absl::StatusCode::kInvalidArgument)
+        << call.status;
+  }
 }
 
 } // namespace

@@ -170,7 +170,8 @@ absl::StatusOr<std::unique_ptr<Launchable>> emulateLibraryCall(runtime::Device &
                                                        : std::nullopt;
   auto type = mlir::dyn_cast<mlir::FloatType>(call.getType());
   const bool isSmall = type && type.getWidth() == 8 * kSmallBytes;
-  if ((!isSmall || embedding) && workspace) { // as plans for GPUs give it
+  const bool isOfLibrary = isSmall && attention && exec::isFlashAttention(attention.getExtents());
+  if ((!isSmall || embedding || attention) && workspace && !isOfLibrary) { // as plans for GPUs give it
     EmulatedServices services(device);
     return runtime::createDeviceCall(call, services);
   }

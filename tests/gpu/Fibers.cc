@@ -13,6 +13,12 @@ namespace {
 
 constexpr int64_t kWarpSize = 32, kStackBytes = 128 << 10;
 
+/// A thread's elements of the operands and of the sum.
+struct Tiles {
+  uint32_t left[4] = {}, right[2] = {};
+  float sums[4] = {};
+};
+
 class Block {
 public:
   Block(int64_t threads, const std::function<void(int64_t)> &thread) : body(thread), fibers(threads) {}
@@ -31,7 +37,35 @@ public:
   }
   void barrier() { pause(At::Barrier); }
 
+  /// Multiplies the tiles of the warp (runtime/gpu/TileKernel.h).
+  void multiply(const Tiles &own) {
+    Fiber &self = fibers[running];
+    const int64_t turn = self.shuffles % 2;
+    self.tiles[turn] = own;
+    ++self.shuffles;
+    pause(At::Shuffle);
+    const int64_t first = running / kWarpSize * kWarpSize, lane = running % kWarpSize;
+    auto tilesOf = [&](int64_t group, int64_t inGroup) -> const Tiles & {
+      return fibers[first + group * 4 + inGroup].tiles[turn];
+    };
+    for (int64_t element = 0; element < 4; ++element) {
+      const int64_t half = element / 2, column = lane % 4 * 2 + element % 2;
+      double sum = own.sums[element];
+      for (int64_t depth = 0; depth < 8; ++depth)
+        sum += double{valueOf(tilesOf(lane / 4, depth % 4).left[half + 2 * (depth / 4)])} *
+               valueOf(tilesOf(column, depth % 4).right[depth / 4]);
+      self.products[element] = static_cast<float>(sum);
+    }
+  }
+  float product(int32_t element) const { return fibers[running].products[element]; }
+
 private:
+  static float valueOf(uint32_t bits) {
+    float value = 0;
+    std::memcpy(&value, &bits, sizeof(value));
+    return value;
+  }
+
   enum class At { Start, Shuffle, Barrier, End };
   struct Fiber {
     ucontext_t context = {};
@@ -39,6 +73,8 @@ private:
     At at = At::Start;
     int64_t shuffles = 0;
     uint64_t slots[2] = {};
+    Tiles tiles[2];
+    float products[4] = {};
   };
 
   static void enter();
@@ -131,6 +167,11 @@ int32_t splitcast_emulate_shuffle_i32(int32_t value, int32_t lanes) {
 int64_t splitcast_emulate_shuffle_i64(int64_t value, int32_t lanes) {
   return static_cast<int64_t>(current->shuffle(static_cast<uint64_t>(value), lanes));
 }
+void splitcast_emulate_multiply(uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1, float c0,
+                                float c1, float c2, float c3) {
+  current->multiply({{a0, a1, a2, a3}, {b0, b1}, {c0, c1, c2, c3}});
+}
+float splitcast_emulate_product(int32_t element) { return current->product(element); }
 /// The address tells the compiler that memory there may have changed.
 void splitcast_emulate_barrier(int64_t) { current->barrier(); }
 }

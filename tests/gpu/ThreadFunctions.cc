@@ -5,6 +5,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -37,6 +39,10 @@ public:
       setType(entry.getArgument(index), type);
     coordinates = entry.addArgument(types.back(), source.getLoc());
     shared = description.sharedBytes.empty() ? Value() : entry.getArgument(source.getNumArguments());
+    SmallVector<NVVM::MmaOp> products;
+    function.walk([&](NVVM::MmaOp product) { products.push_back(product); });
+    for (NVVM::MmaOp product : products)
+      convertProduct(product);
     function.walk([&](Operation *op) { convert(op); });
   }
 
@@ -89,6 +95,26 @@ private:
         builder.create<func::CallOp>(shuffle.getLoc(), name, type, ValueRange{shuffle.getValue(), shuffle.getOffset()});
     shuffle.getShuffleResult().replaceAllUsesWith(call.getResult(0));
     shuffle.erase();
+  }
+
+  void convertProduct(NVVM::MmaOp product) {
+    builder.setInsertionPoint(product);
+    description.synchronizes = true;
+    constexpr char kMultiply[] = "splitcast_emulate_multiply", kProduct[] = "splitcast_emulate_product";
+    const Type real = builder.getF32Type(), integer = builder.getI32Type();
+    declare(kMultiply, product.getOperandTypes(), {});
+    declare(kProduct, {integer}, {real});
+    builder.create<func::CallOp>(product.getLoc(), kMultiply, TypeRange(), product.getOperands());
+    for (Operation *user : llvm::make_early_inc_range(product->getUsers())) {
+      auto extract = cast<LLVM::ExtractValueOp>(user);
+      builder.setInsertionPointAfter(product);
+      Value element = builder.create<arith::ConstantOp>(
+          product.getLoc(), builder.getI32IntegerAttr(static_cast<int32_t>(extract.getPosition().front())));
+      Value found = builder.create<func::CallOp>(product.getLoc(), kProduct, real, element).getResult(0);
+      extract.replaceAllUsesWith(found);
+      extract.erase();
+    }
+    product.erase();
   }
 
   void convertBarrier(Operation *op) {

@@ -17,7 +17,7 @@ const std::map<absl::string_view, Lower> &lowerings() {
     auto *table = new std::map<absl::string_view, Lower>;
     for (const Lowerings &some :
          {integerLowerings(), carryLowerings(), bitLowerings(), floatLowerings(), compareLowerings(),
-          convertLowerings(), memoryLowerings(), atomicLowerings(), controlLowerings()})
+          convertLowerings(), memoryLowerings(), atomicLowerings(), controlLowerings(), tileLowerings()})
       table->insert(some.begin(), some.end());
     return table;
   }();
@@ -197,6 +197,8 @@ uint32_t Builder::source(const Operand &operand, Type type) {
   if (operand.kind == Operand::Kind::Immediate && !isBits(type) &&
       (isFloat(type) ? operand.floatBytes != bytesOf(type) : operand.floatBytes != 0))
     fail("an immediate of another type than the instruction");
+  if (operand.kind == Operand::Kind::Immediate && type == Type::Pred)
+    return constant(bytesOf(type), operand.bits != 0 ? 1 : 0); // -1 is true, too
   return source(operand, bytesOf(type));
 }
 

@@ -189,6 +189,7 @@ Lowerings convertLowerings();
 Lowerings memoryLowerings();
 Lowerings atomicLowerings();
 Lowerings controlLowerings();
+Lowerings tileLowerings();
 
 /// Parses an immediate. Returns false if `text` is none.
 bool parseImmediate(absl::string_view text, uint64_t &bits, uint32_t &floatBytes);

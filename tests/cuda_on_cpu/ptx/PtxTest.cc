@@ -222,6 +222,34 @@ TEST(PtxWarp, Shuffles) {
   EXPECT_EQ(shuffled("shfl.sync.bfly.b32 %r9, %r0, 5, 31, -1"), each(32, [](uint32_t lane) { return lane ^ 5; }));
 }
 
+/// -1 is true in every lane, also as a guard.
+TEST(PtxWarp, ImmediatePredicate) {
+  EXPECT_EQ(
+      results("mov.u32 %r9, 3;\nmov.pred %p1, -1;\n@%p1 mov.u32 %r9, 7;\nmov.pred %p1, 0;\n@%p1 mov.u32 %r9, 5;", 32),
+      each(32, [](uint32_t) { return 7; }));
+}
+
+/// Lane 4 g + t of a product of tiles holds rows g and g + 8, and columns 2t and 2t + 1. The elements of the left
+/// operand are the lane plus 32 times its number in the lane; likewise of the right one.
+TEST(PtxWarp, ProductOfTiles) {
+  auto left = [](uint32_t row, uint32_t depth) { return row % 8 * 4 + depth % 4 + 32 * (row / 8 + depth / 4 * 2); };
+  auto right = [](uint32_t depth, uint32_t column) { return column * 4 + depth % 4 + 32 * (depth / 4); };
+  for (uint32_t element = 0; element < 4; ++element) {
+    const std::string text = absl::StrCat(
+        "cvt.rn.f32.u32 %f1, %r0;\nadd.rn.f32 %f2, %f1, 0f42000000;\nadd.rn.f32 %f3, %f2, 0f42000000;\n"
+        "add.rn.f32 %f4, %f3, 0f42000000;\nmov.b32 %r1, %f1;\nmov.b32 %r2, %f2;\nmov.b32 %r3, %f3;\nmov.b32 %r4, %f4;\n"
+        "mov.f32 %f9, 0f40E00000;\nmma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f5, %f6, %f7, %f8}, "
+        "{%r1, %r2, %r3, %r4}, {%r1, %r2}, {%f9, %f9, %f9, %f9};\ncvt.rzi.u32.f32 %r9, %f",
+        5 + element, ";");
+    EXPECT_EQ(results(text, 32), each(32, [&](uint32_t lane) {
+                uint32_t sum = 7;
+                for (uint32_t depth = 0; depth < 8; ++depth)
+                  sum += left(lane / 4 + element / 2 * 8, depth) * right(depth, lane % 4 * 2 + element % 2);
+                return sum;
+              }));
+  }
+}
+
 /// Two halves of a warp come to different shuffles, one after the other.
 TEST(PtxWarp, ShuffleOfSomeLanes) {
   const char text[] =

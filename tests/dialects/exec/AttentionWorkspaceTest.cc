@@ -28,9 +28,28 @@ TEST(AttentionWorkspaceTest, OnTheHost) {
 
 TEST(AttentionWorkspaceTest, ScoresOfASample) {
   // 3 * 77 * 131 * 4 = 121044 bytes, up to the next multiple of 64.
-  EXPECT_EQ(sampleScoresBytes(extentsOf(false, 4)), 121088);
-  EXPECT_EQ(deviceAttentionWorkspace(extentsOf(false, 4)), 121088);
-  EXPECT_EQ(deviceAttentionWorkspace(extentsOf(true, 4)), 2 * 121088);
+  AttentionExtents extents = extentsOf(false, 4);
+  extents.width = 65;
+  EXPECT_EQ(sampleScoresBytes(extents), 121088);
+  EXPECT_EQ(deviceAttentionWorkspace(extents), 121088);
+  extents.isGradient = true;
+  EXPECT_EQ(deviceAttentionWorkspace(extents), 2 * 121088);
+}
+
+TEST(AttentionWorkspaceTest, WithoutScores) {
+  for (auto [elementBytes, width, isTaken] : {std::tuple<int64_t, int64_t, bool>{2, 64, true},
+                                              {2, 65, false},
+                                              {4, 64, true},
+                                              {4, 65, false},
+                                              {8, 8, false}}) {
+    AttentionExtents extents = extentsOf(true, elementBytes);
+    extents.width = width;
+    EXPECT_EQ(isTileAttention(extents), isTaken) << width;
+  }
+  for (int64_t elementBytes : {2, 4}) { // three floats for each of 462 rows
+    EXPECT_EQ(deviceAttentionWorkspace(extentsOf(false, elementBytes)), 0);
+    EXPECT_EQ(deviceAttentionWorkspace(extentsOf(true, elementBytes)), 3 * 462 * 4);
+  }
 }
 
 TEST(AttentionWorkspaceTest, FlashAttention) {
@@ -95,6 +114,7 @@ TEST(AttentionWorkspaceTest, NothingWraps) {
   EXPECT_EQ(hostAttentionWorkspace(extents), std::nullopt);
   EXPECT_FALSE(isAddressable(extents));
   extents = extentsOf(true, 2);
+  extents.width = 65;
   extents.positions = kMost / (3 * 131 * 2); // counted once, but not twice
   EXPECT_TRUE(sampleScoresBytes(extents).has_value());
   EXPECT_EQ(deviceAttentionWorkspace(extents), std::nullopt);

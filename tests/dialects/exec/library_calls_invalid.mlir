@@ -108,7 +108,7 @@ func.func private @attention_c1_legal() attributes {call0 = #exec.attention<samp
 
 // @attention_c2
 // expected-error @below {{call of 'attention' has scores of 1 x 1 x 1099511627776 x 1099511627776 elements, for which a device needs more than 2^63 - 1 bytes; use more ranks, or smaller tensors}}
-func.func private @f() attributes {call = #exec.attention<samples = 1, positions = 1099511627776, keys = 1099511627776, heads = 1, width = 1, scale = 0.5, type = f32>}
+func.func private @f() attributes {call = #exec.attention<samples = 1, positions = 1099511627776, keys = 1099511627776, heads = 1, width = 65, scale = 0.5, type = f32>}
 
 // -----
 
