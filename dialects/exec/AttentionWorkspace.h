@@ -46,8 +46,8 @@ std::optional<HeadInFloats> headInFloats(const AttentionExtents &call);
 // runtime/gpu
 //===----------------------------------------------------------------------===//
 
-/// Whether kernels compute the call without scores in memory (runtime/gpu/TileAttentionKernels.h): it is not of f64, and
-/// at most 64 wide, so that a block's tiles and sums fit into a multiprocessor's memory and registers.
+/// Whether kernels compute the call without scores in memory (runtime/gpu/TileAttentionKernels.h): it is not of f64,
+/// and at most 64 wide, so that a block's tiles and sums fit into a multiprocessor's memory and registers.
 bool isTileAttention(const AttentionExtents &call);
 
 /// Returns the bytes of the scores of one sample, aligned.

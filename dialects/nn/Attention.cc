@@ -61,14 +61,6 @@ struct Factors {
   }
 };
 
-/// Returns the type of the statistics of this query.
-RankedTensorType statisticsOf(RankedTensorType query) {
-  Type element = query.getElementType();
-  if (!element.isF64()) // bf16 and f16 have too few digits for a logarithm
-    element = Float32Type::get(query.getContext());
-  return RankedTensorType::get({query.getDimSize(0), query.getDimSize(2), query.getDimSize(1)}, element);
-}
-
 /// Builds attention as linalg over the loops above.
 class AttentionBuilder {
 public:
@@ -255,10 +247,16 @@ template <typename OpT> int64_t productFlops(OpT op) {
 //===----------------------------------------------------------------------===//
 
 void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query, Value key, Value value, Value mask,
-                        double scale, bool causal, bool keepsStatistics) {
-  const RankedTensorType type = undecided(query.getType());
-  build(builder, state, type, keepsStatistics ? Type(statisticsOf(type)) : Type(), query, key, value, mask,
+                        double scale, bool causal) {
+  build(builder, state, undecided(query.getType()), /*statistics=*/Type(), query, key, value, mask,
         builder.getF64FloatAttr(scale), causal ? builder.getUnitAttr() : UnitAttr());
+}
+
+RankedTensorType AttentionOp::statisticsTypeOf(RankedTensorType query) {
+  Type element = query.getElementType();
+  if (!element.isF64()) // bf16 and f16 have too few digits for a logarithm
+    element = Float32Type::get(query.getContext());
+  return RankedTensorType::get({query.getDimSize(0), query.getDimSize(2), query.getDimSize(1)}, element);
 }
 
 /// Without statistics, the op has the names of an op of one result.
@@ -287,7 +285,7 @@ LogicalResult AttentionOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &t
   if (failed(verifyOperands(*this)))
     return failure();
   if (getStatistics())
-    types.push_back(statisticsOf(query));
+    types.push_back(statisticsTypeOf(query));
   return success();
 }
 
@@ -357,10 +355,10 @@ static LogicalResult verifyResultsOf(AttentionGradOp op, RankedTensorType query)
     return success();
   const RankedTensorType output = undecided(op.getOutput().getType()),
                          statistics = undecided(op.getStatistics().getType());
-  if (output == query && statistics == statisticsOf(query))
+  if (output == query && statistics == AttentionOp::statisticsTypeOf(query))
     return success();
   return op.emitOpError() << "takes output " << output << " and statistics " << statistics << " for query " << query
-                          << "; these must be " << query << " and " << statisticsOf(query)
+                          << "; these must be " << query << " and " << AttentionOp::statisticsTypeOf(query)
                           << ", the results of nn.attention";
 }
 

@@ -122,7 +122,11 @@ def Nn_AttentionOp : Nn_ComputeOp<"attention", [Differentiable, Library, Product
                        Optional<Nn_IndexTensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
   let results = (outs Nn_FloatTensor:$result, Optional<Nn_FloatTensor>:$statistics);
   let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key, "::mlir::Value":$value, "::mlir::Value":$mask,
-                             "double":$scale, "bool":$causal, CArg<"bool", "false">:$keepsStatistics)>];
+                             "double":$scale, "bool":$causal)>];
+  let extraClassDeclaration = [{
+    /// Returns the type of the statistics of a query of this type.
+    static ::mlir::RankedTensorType statisticsTypeOf(::mlir::RankedTensorType query);
+  }];
 }
 
 def Nn_AttentionGradOp : Nn_ComputeOp<"attention_grad", [Library, ProductOp]> {

@@ -69,9 +69,9 @@ private:
   /// Replaces the op by one that has the statistics, too.
   static nn::AttentionOp withStatistics(nn::AttentionOp op) {
     OpBuilder builder(op);
-    auto kept = builder.create<nn::AttentionOp>(op.getLoc(), op.getQuery(), op.getKey(), op.getValue(), op.getMask(),
-                                                op.getScale().convertToDouble(), op.getCausal(),
-                                                /*keepsStatistics=*/true);
+    auto kept = builder.create<nn::AttentionOp>(
+        op.getLoc(), op.getResult().getType(), nn::AttentionOp::statisticsTypeOf(op.getQuery().getType()),
+        op.getQuery(), op.getKey(), op.getValue(), op.getMask(), op.getScaleAttr(), op.getCausalAttr());
     kept->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     op.getResult().replaceAllUsesWith(kept.getResult());
     op.erase();

@@ -74,6 +74,14 @@ absl::Status linkLibdevice(llvm::Module &module, const std::string &path) {
   return absl::OkStatus();
 }
 
+/// Tells LLVM that all threads of a warp make a product of tiles together: it must not move into a branch that only
+/// some take. (LLVM 19 knows this of shuffles, but not of these.)
+void markConvergent(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    if (function.getName().starts_with("llvm.nvvm.mma."))
+      function.addFnAttr(llvm::Attribute::Convergent);
+}
+
 /// Tells LLVM that the arguments of a kernel never overlap.
 void addNoAlias(llvm::Module &module) {
   for (llvm::Function &function : module)
@@ -124,6 +132,7 @@ absl::StatusOr<std::string> compileToPtx(GpuProgram &program, const PtxTarget &t
                              createTargetMachine({kTriple, target.chip, target.features}));
   module->setDataLayout(machine->createDataLayout());
   module->setTargetTriple(kTriple);
+  markConvergent(*module);
   if (!program.mayAlias)
     addNoAlias(*module);
   SPLITCAST_RETURN_IF_ERROR(linkLibdevice(*module, target.libdevice));

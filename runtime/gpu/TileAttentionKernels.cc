@@ -192,7 +192,8 @@ private:
   }
 
   /// Walks over tiles of the rows [begin, end), with values that are carried along.
-  Values walk(Value begin, Value end, int64_t tileRows, const Values &start, function_ref<Values(Value, Values)> body) {
+  Values walk(Value begin, Value end, int64_t tileRows, const Values &start,
+              function_ref<Values(Value, const Values &)> body) {
     return loop(begin, end, number(tileRows), start,
                 [&](Value first, ValueRange carried) { return body(first, llvm::to_vector_of<Value>(carried)); });
   }
@@ -321,7 +322,7 @@ private:
       const SmallVector<Values> queries = ownElements(query);
       Values start = {lowest(), lowest(), real(0), real(0)};
       llvm::append_range(start, zeros(4 * depth));
-      const Values end = walk(number(0), endOfKeys(first), kForward, start, [&](Value firstKey, Values carried) {
+      const Values end = walk(number(0), endOfKeys(first), kForward, start, [&](Value firstKey, const Values &carried) {
         fillTiles(key, value, firstKey, kForward);
         RowState state = {{carried[0], carried[1]}, {carried[2], carried[3]}, {}};
         Sums sums = unflat(ArrayRef(carried).drop_front(4));
@@ -359,19 +360,20 @@ private:
       const RowState state =
           call.hasStatistics ? keptStatistics(gradients) : statisticsOf(queries, gradients, first, endKey);
       storeStatistics(state);
-      const Values end = walk(number(0), endKey, kBackward, zeros(4 * depth), [&](Value firstKey, Values carried) {
-        fillTiles(key, value, firstKey, kBackward);
-        Sums slopes = scoresOf(timesRows(queries, tiles[0], kBackward), firstKey, /*areKeys=*/false,
-                               mayHideKeys(first, firstKey, kBackward));
-        const Sums products = timesRows(gradients, tiles[1], kBackward);
-        for (auto [of, product] : llvm::zip(slopes, products))
-          for (auto [element, score] : llvm::enumerate(of)) {
-            const size_t row = element / 2;
-            Value weight = make<arith::MulFOp>(exp(make<arith::SubFOp>(score, state.max[row])), state.sum[row]);
-            score = slopeOf(weight, product[element], state.product[row]);
-          }
-        return flat(addWeighted(slopes, tiles[0], unflat(carried)));
-      });
+      const Values end =
+          walk(number(0), endKey, kBackward, zeros(4 * depth), [&](Value firstKey, const Values &carried) {
+            fillTiles(key, value, firstKey, kBackward);
+            Sums slopes = scoresOf(timesRows(queries, tiles[0], kBackward), firstKey, /*areKeys=*/false,
+                                   mayHideKeys(first, firstKey, kBackward));
+            const Sums products = timesRows(gradients, tiles[1], kBackward);
+            for (auto [of, product] : llvm::zip(slopes, products))
+              for (auto [element, score] : llvm::enumerate(of)) {
+                const size_t row = element / 2;
+                Value weight = make<arith::MulFOp>(exp(make<arith::SubFOp>(score, state.max[row])), state.sum[row]);
+                score = slopeOf(weight, product[element], state.product[row]);
+              }
+            return flat(addWeighted(slopes, tiles[0], unflat(carried)));
+          });
       storeOwn(result, unflat(end), {});
     });
   }
@@ -380,7 +382,7 @@ private:
   /// keys of probabilities times their gradients (`product`).
   RowState statisticsOf(ArrayRef<Values> queries, ArrayRef<Values> gradients, Value first, Value endKey) {
     const Values start = {lowest(), lowest(), real(0), real(0), real(0), real(0)};
-    const Values end = walk(number(0), endKey, kBackward, start, [&](Value firstKey, Values carried) -> Values {
+    const Values end = walk(number(0), endKey, kBackward, start, [&](Value firstKey, const Values &carried) -> Values {
       fillTiles(key, value, firstKey, kBackward);
       RowState state = {{carried[0], carried[1]}, {carried[2], carried[3]}, {carried[4], carried[5]}};
       Sums weights = scoresOf(timesRows(queries, tiles[0], kBackward), firstKey, /*areKeys=*/false,
@@ -455,7 +457,7 @@ private:
       const SmallVector<Values> keys = ownElements(key), values = ownElements(value);
       const Values end =
           walk(kernels.isCausal ? first : number(0), number(call.positions), tileRows, zeros(8 * depth),
-               [&](Value firstPosition, Values carried) {
+               [&](Value firstPosition, const Values &carried) {
                  fillTiles(query, gradient, firstPosition, tileRows);
                  Sums weights = scoresOf(timesRows(keys, tiles[0], tileRows), firstPosition, /*areKeys=*/true,
                                          mayHidePositions(first, firstPosition, tileRows));

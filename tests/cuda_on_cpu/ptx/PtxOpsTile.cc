@@ -1,5 +1,6 @@
 // Products of a warp's tiles: mma.sync.m16n8k8 of tf32 (PTX ISA, "Matrix Fragments for mma.m16n8k8").
-#include "tests/cuda_on_cpu/ptx/PtxOps.h"
+#include "tests/cuda_on_cpu/ptx/PtxBuilder.h"
+#include "tests/cuda_on_cpu/ptx/PtxWarp.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -58,16 +58,24 @@ module attributes {ccl.device = "cuda"} {
     return %t : tensor<9x6xbf16>
   }
 
+  // CHECK-LABEL: func.func @narrow_attention
+  // CHECK-NEXT: nn.attention
+  // CHECK-NEXT: return
+  func.func @narrow_attention(%q: tensor<1x6x1x6xbf16>, %m: tensor<1x6xi32>) -> tensor<1x6x1x6xbf16> {
+    %t = nn.attention %q, %q, %q, %m {scale = 0.5 : f64} : (tensor<1x6x1x6xbf16>, tensor<1x6x1x6xbf16>, tensor<1x6x1x6xbf16>, tensor<1x6xi32>) -> tensor<1x6x1x6xbf16>
+    return %t : tensor<1x6x1x6xbf16>
+  }
+
   // CHECK-LABEL: func.func @no_library
   // CHECK-NEXT: nn.matmul
   // CHECK-NEXT: nn.reshape
   // CHECK-NEXT: nn.fusion
   // CHECK: nn.attention
   // CHECK: return
-  func.func @no_library(%x: tensor<6x6xbf16>, %m: tensor<1x6xi32>) -> tensor<1x6x1x6xbf16> {
-    %y = nn.matmul %x, %x : (tensor<6x6xbf16>, tensor<6x6xbf16>) -> tensor<6x6xbf16>
-    %q = nn.reshape %y : (tensor<6x6xbf16>) -> tensor<1x6x1x6xbf16>
-    %t = nn.attention %q, %q, %q, %m {scale = 0.5 : f64} : (tensor<1x6x1x6xbf16>, tensor<1x6x1x6xbf16>, tensor<1x6x1x6xbf16>, tensor<1x6xi32>) -> tensor<1x6x1x6xbf16>
-    return %t : tensor<1x6x1x6xbf16>
+  func.func @no_library(%x: tensor<6x6xbf16>, %w: tensor<6x65xbf16>, %m: tensor<1x6xi32>) -> tensor<1x6x1x65xbf16> {
+    %y = nn.matmul %x, %w : (tensor<6x6xbf16>, tensor<6x65xbf16>) -> tensor<6x65xbf16>
+    %q = nn.reshape %y : (tensor<6x65xbf16>) -> tensor<1x6x1x65xbf16>
+    %t = nn.attention %q, %q, %q, %m {scale = 0.5 : f64} : (tensor<1x6x1x65xbf16>, tensor<1x6x1x65xbf16>, tensor<1x6x1x65xbf16>, tensor<1x6xi32>) -> tensor<1x6x1x65xbf16>
+    return %t : tensor<1x6x1x65xbf16>
   }
 }
