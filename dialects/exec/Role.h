@@ -16,7 +16,7 @@ enum class Role {
   Gradient,      ///< an operand that ranks sum, in place
   GradientShard, ///< a rank's block of such a sum
   Staging,       ///< memory in which a sum receives addends
-  Workspace,     ///< the workspace of a library call
+  Workspace,     ///< the workspace of a library call, or a kernel
   Accumulator,   ///< carried from run to run of a schedule; but what a kept run gathers has the role Gathered
 };
 

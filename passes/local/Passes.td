@@ -77,7 +77,7 @@ def PadClassesPass : Pass<"nn-pad-classes", "mlir::func::FuncOp"> {
 def KeepStatisticsPass : Pass<"nn-keep-statistics", "mlir::func::FuncOp"> {
   let summary = "Keeps the statistics of attention's rows for its gradient";
   let description = [{
-    On a device whose library call for attention's gradient would compute attention again (cuDNN's, on CUDA), the gradient
+    On a device whose library call for attention's gradient would compute the rows again (on CUDA, but for wide heads in f32), the gradient
     takes the output and the statistics of the last attention before it that has the same query, key, value, mask and
     attributes; fences do not count as differences. A gradient without such an attention, and one that is computed
     otherwise, does not change. Results change by rounding, since the definition sums in another order. From

@@ -20,6 +20,8 @@ namespace {
 constexpr int64_t kColumns = 8, kColumnWarps = 32, kRowSets = kColumnWarps * (kWarp / kColumns);
 /// Sums over fewer elements are not split.
 constexpr int64_t kLeastSplit = int64_t{1} << 16;
+/// The sums that one launch makes: more would not fit into a thread's registers.
+constexpr size_t kMostTogether = 8;
 
 ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
@@ -34,8 +36,7 @@ SplitSums partsOf(linalg::GenericOp sum) {
     return parts;
   const int64_t vectors = parts.width / kColumnLanes;
   parts.columnThreads = std::min<int64_t>(kWarp, llvm::PowerOf2Ceil(vectors));
-  // The second launch has a thread for each part of a column.
-  const int64_t most = std::min(kRowSets, (kDeviceBlocks + parts.tiles() - 1) / parts.tiles());
+  const int64_t most = (kDeviceBlocks + parts.tiles() - 1) / parts.tiles();
   const int64_t rowsAtOnce = parts.rowsAtOnce() * kAddendsAtOnce, steps = (parts.rows + rowsAtOnce - 1) / rowsAtOnce;
   parts.rowsPerPart = (steps + most - 1) / most * rowsAtOnce;
   parts.parts = (parts.rows + parts.rowsPerPart - 1) / parts.rowsPerPart;
@@ -57,17 +58,15 @@ bool isSumOfElements(Value result) {
 std::vector<SplitSums> splitSums(const LinalgBody &body, ArrayRef<size_t> candidates) {
   std::vector<SplitSums> found;
   SmallVector<int64_t> loops; // of the last group
-  Type element;
   int64_t offset = 0;
   for (size_t result : candidates) {
     if (!isSumOfElements(body.results[result]))
       continue;
     linalg::GenericOp sum = reductionOf(body.results[result]);
     SplitSums parts = partsOf(sum);
-    if (isExactSum(sum) || parts.parts < 2 || (element && elementOf(sum) != element))
+    if (isExactSum(sum) || parts.parts < 2 || !elementOf(sum).isF32())
       continue;
-    element = elementOf(sum);
-    if (found.empty() || sum.getStaticLoopRanges() != loops) {
+    if (found.empty() || sum.getStaticLoopRanges() != loops || found.back().results.size() == kMostTogether) {
       parts.offset = offset;
       found.push_back(std::move(parts));
       loops = sum.getStaticLoopRanges();
@@ -168,9 +167,14 @@ void GpuColumnSums::addPartsOf(const SplitSums &sums, Value workspace, const Ids
       builder.create<gpu::BarrierOp>(loc); // the sum before uses the same memory
     linalg::GenericOp generic = reductionOf(body.results[result]);
     const int64_t offset = sums.offset + static_cast<int64_t>(number) * sums.parts * sums.slots();
-    Value at = add(add(times(part, sums.slots()), slot), indexConstant(offset));
-    auto partial = [&]() -> Value { return builder.create<memref::LoadOp>(loc, workspace, at); };
-    Value own = sums.parts == kRowSets ? partial() : valueIf(isBelow(part, sums.parts), partial, startOf(generic));
+    Value own; // of every kRowSets-th part
+    for (int64_t from = 0; from < sums.parts; from += kRowSets) {
+      Value at = add(add(times(part, sums.slots()), slot), indexConstant(offset + from * sums.slots()));
+      auto load = [&]() -> Value { return builder.create<memref::LoadOp>(loc, workspace, at); };
+      const bool isWhole = from + kRowSets <= sums.parts;
+      Value partial = isWhole ? load() : valueIf(isBelow(part, sums.parts - from), load, startOf(generic));
+      own = own ? combine(builder, loc, generic, own, partial) : partial;
+    }
     addBlock(generic, own, ids, [&, result = result](Value total) {
       auto store = [&] { storeResult(result, column, total); };
       sums.slots() == sums.width ? store() : emitIf(isBelow(column, sums.width), store);

@@ -1,12 +1,14 @@
 //===- GpuColumnSums.h - Sums over rows, as kernels for a GPU ---------------------------------===//
 //
-// A sum over all dimensions but the last, in one of two ways, which depend on its extents alone:
+// A sum over all dimensions but the last, in one of two ways, which depend on its extents and its type alone (unless
+// its addends need a reduction in the same kernel, which the passes do not make: such a sum is whole):
 //
 //   split   Blocks of the whole device share the rows, in parts, and the columns, in tiles. A thread adds 8 neighboring
 //           columns, 16 bytes or more of a row, for all sums over these rows that the kernel makes: what they have in
 //           common is loaded once. The sums of a part are added in shared memory and lie in the kernel's workspace; a
 //           second launch adds the parts.
-//   whole   If there are few elements, or the columns are no multiple of 8: a block per 8 columns. For each column, 128
+//   whole   If there are few elements, if the columns are no multiple of 8, and in f64: a block per 8 columns. For each
+//   column, 128
 //           threads add every 128th row each; then each warp adds its sums by shuffles, and the first warp adds those
 //           of all warps, in shared memory. The second launch above adds the parts like this, too.
 //
@@ -45,7 +47,7 @@ struct SplitSums {
   int64_t elements() const { return static_cast<int64_t>(results.size()) * parts * slots(); }
 };
 
-/// Returns those of these results that are split. Their sums have one element type.
+/// Returns those of these results that are split. The sums are f32, also those of smaller floats.
 std::vector<SplitSums> splitSums(const LinalgBody &body, llvm::ArrayRef<size_t> candidates);
 
 /// Returns the type of the workspace of these sums; nothing if there are none.

@@ -125,9 +125,10 @@ SmallVector<Index> GpuLaunches::loopsAt(linalg::GenericOp sum, ArrayRef<Index> p
 
 SmallVector<Value> GpuLaunches::addEvery(ArrayRef<linalg::GenericOp> sums, ArrayRef<Index> place, Addends addends) {
   auto addOne = [&](Value addend, ValueRange from) {
+    const SmallVector<Index> loops = loopsAt(sums.front(), place, addend);
     SmallVector<Value> next;
     for (auto [sum, value] : llvm::zip(sums, from))
-      next.push_back(accumulate(sum, loopsAt(sum, place, addend), value));
+      next.push_back(accumulate(sum, loops, value));
     return next;
   };
   SmallVector<Value> carried; // the sums, then the next addend

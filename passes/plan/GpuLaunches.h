@@ -57,7 +57,7 @@ protected:
     int64_t stride;
     bool areWhole; ///< each thread has a multiple of kAddendsAtOnce of them
   };
-  /// Emits the sums of these addends, at one place of the results of `sums`.
+  /// Emits the sums of these addends, at one place of the results of `sums`, which have the same loops.
   llvm::SmallVector<mlir::Value> addEvery(llvm::ArrayRef<mlir::linalg::GenericOp> sums, llvm::ArrayRef<Index> place,
                                           Addends addends);
 

@@ -17,15 +17,17 @@ namespace splitcast::runtime {
 class CallKernelCollector final : public CallServices {
 public:
   /// The module is borrowed. Its context must have the dialects of registerGpuKernelDialects.
-  explicit CallKernelCollector(mlir::ModuleOp module) : module(module) {}
+  explicit CallKernelCollector(mlir::ModuleOp module, bool usesTf32 = false) : module(module), usesTf32(usesTf32) {}
 
   absl::StatusOr<std::unique_ptr<ProductCall>> product(const StridedProduct &product) override;
+  bool allowsTf32() const override { return usesTf32; }
   absl::StatusOr<std::shared_ptr<KernelLibrary>> kernels(const std::string &text) override;
 
   const std::vector<StridedProduct> &products() const { return asked; }
 
 private:
   mlir::ModuleOp module;
+  const bool usesTf32;
   std::map<std::string, size_t> numbers; ///< the N of callN_NAME, by the text of the kernels
   std::vector<StridedProduct> asked;
 };

@@ -1,3 +1,4 @@
+#include "dialects/sbp/algebra/Sizes.h"
 #include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
 #include "runtime/api/StatusMacros.h"
@@ -9,6 +10,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -147,6 +150,13 @@ private:
 absl::StatusOr<std::unique_ptr<Launchable>> createTileAttention(exec::AttentionAttr call, CallServices &services) {
   TileAttentionKernels kernels;
   kernels.extents = call.getExtents();
+  const int64_t ofRows = (std::max(call.getPositions(), call.getKeys()) + kTileAttentionRows - 1) / kTileAttentionRows;
+  const std::optional<int64_t> blocks = sbp::checkedBytes({call.getSamples(), call.getHeads(), ofRows}, 1);
+  if (!blocks || *blocks > std::numeric_limits<int32_t>::max())
+    return absl::InvalidArgumentError(
+        absl::StrCat("library call '", std::string(call.getCallName()), "' takes a block for each ", kTileAttentionRows,
+                     " rows of a sample's head, which is more than the 2^31 - 1 that a GPU "
+                     "launches; use more ranks"));
   kernels.scale = call.getScale().getValueAsDouble();
   kernels.isCausal = call.getCausal();
   kernels.type = *elementTypeOf(call.getType());

@@ -10,7 +10,8 @@ absl::StatusOr<std::unique_ptr<Launchable>> createDeviceCall(exec::LibraryCallAt
                                                              CallServices &services) {
   const bool isSmall = call.getType().getIntOrFloatBitWidth() == 16;
   auto attention = callAs<exec::AttentionAttr>(call);
-  if (attention && (!isSmall || exec::isTileAttention(attention.getExtents())))
+  const exec::AttentionExtents extents = attention ? attention.getExtents() : exec::AttentionExtents();
+  if (attention && (!isSmall || (exec::isTileAttention(extents) && !exec::isFlashAttention(extents))))
     return createDeviceAttention(attention, services);
   if (auto gradient = callAs<exec::EmbeddingGradAttr>(call))
     return createDeviceEmbeddingGrad(gradient, services);

@@ -4,10 +4,10 @@
 // runtime/host/calls/LibraryCall.h, for devices that launch threads. The caller provides matrix products and the
 // compilation of kernels; nothing here needs CUDA.
 //
-// attention, attention_grad  Where exec::isTileAttention, in all floats but f64: scores are never in memory
-//                            (TileAttentionKernels.h). Else in f32 and f64, sample by sample, on all heads at once:
-//                            between the products, the workspace holds a sample's scores [heads, positions, keys], and
-//                            for the gradient also the gradient of the scores.
+// attention, attention_grad  Where exec::isTileAttention, and in bf16 and f16 not exec::isFlashAttention, scores are
+//                            never in memory (TileAttentionKernels.h). Else in f32 and f64, sample by sample, on all
+//                            heads at once: between the products, the workspace holds a sample's scores [heads,
+//                            positions, keys], and for the gradient also the gradient of the scores.
 // embedding_grad             It takes all floats, and is one kernel (EmbeddingGradKernel.h), which adds in the order of
 //                            the indices.
 //
@@ -53,7 +53,8 @@ public:
 
 /// Prepares a call. Its workspace is the last buffer, unless it has 0 bytes. `services` is used only until this
 /// returns.
-///   Errors  NotFound: it is another call, or attention of bf16 or f16 that is too wide. InvalidArgument: the
+///   Errors  NotFound: it is another call, or attention of bf16 or f16 that a library has, or that is too wide.
+///   InvalidArgument: the
 ///           workspace is too small (or, where the call is one kernel, not exactly as large as needed).
 absl::StatusOr<std::unique_ptr<Launchable>> createDeviceCall(exec::LibraryCallAttrInterface call,
                                                              CallServices &services);

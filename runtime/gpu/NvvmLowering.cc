@@ -23,7 +23,8 @@ namespace {
 using namespace mlir;
 
 /// Applies math functions to vectors one element at a time, since libdevice has
-/// them for scalars only.
+/// them for scalars only; and extensions to f64, since LLVM 19 crashes on that of
+/// a vector of 8 that is loaded whole.
 struct ScalarizeMathPass : PassWrapper<ScalarizeMathPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ScalarizeMathPass)
   StringRef getArgument() const override { return "splitcast-scalarize-math"; }
@@ -33,7 +34,9 @@ struct ScalarizeMathPass : PassWrapper<ScalarizeMathPass, OperationPass<ModuleOp
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<math::MathDialect>(op->getDialect()) && isa<VectorType>(op->getResult(0).getType()))
+      auto vector = op->getNumResults() == 1 ? dyn_cast<VectorType>(op->getResult(0).getType()) : VectorType();
+      const bool extendsToF64 = isa<arith::ExtFOp>(op) && vector && vector.getElementType().isF64();
+      if (vector && (isa<math::MathDialect>(op->getDialect()) || extendsToF64))
         ops.push_back(op);
     });
     for (Operation *op : ops)

@@ -16,7 +16,7 @@ namespace {
 
 /// A block's rows, of which each warp has kTileRows. It keeps tiles of kForward rows of the tensors that it walks over,
 /// or of kBackward where it needs more registers.
-constexpr int64_t kWarps = 4, kRows = kWarps * kTileRows, kForward = 64, kBackward = 32;
+constexpr int64_t kRows = kTileAttentionRows, kWarps = kRows / kTileRows, kForward = 64, kBackward = 32;
 
 /// A tensor [samples, positions or keys, heads, width] of the call.
 struct Tensor {

@@ -9,6 +9,9 @@
 
 namespace splitcast::runtime {
 
+/// The positions, or keys, of a block.
+inline constexpr int64_t kTileAttentionRows = 64;
+
 /// Makes kernels that compute scores tile by tile (Dao et al. 2022, arXiv:2205.14135), by the products of tensor cores
 /// (TileKernel.h). For calls that exec::isTileAttention; arguments are the operands of #exec.attention, and for the
 /// gradient the workspace.

@@ -23,7 +23,8 @@ ThreadKernel::Value TileKernel::rounded(Value element) {
 
 ThreadKernel::Value TileKernel::withoutLast(Value bits) { return make<arith::AndIOp>(bits, word(~kLastBits)); }
 
-/// Splits by cutting off, and not by rounding, which could make the largest numbers infinite.
+/// Splits by cutting off, and not by rounding, which could make the largest
+/// numbers infinite.
 TileKernel::Operands TileKernel::split(const Values &elements) {
   Operands parts;
   for (Value element : elements) {
@@ -57,8 +58,12 @@ TileKernel::Operands TileKernel::right(const Values &elements) {
 ThreadKernel::Values TileKernel::addProduct(const Operands &left, const Operands &right, const Values &sum) {
   if (rounds)
     return multiply(left.upper, right.upper, sum);
-  const Values first = multiply(left.lower, right.upper, sum), second = multiply(left.upper, right.lower, first);
-  return multiply(left.upper, right.upper, second);
+  const Values first = multiply(left.lower, right.upper, Values(4, real(0))),
+               second = multiply(left.upper, right.lower, first), third = multiply(left.upper, right.upper, second);
+  Values result;
+  for (auto [before, product] : llvm::zip(sum, third))
+    result.push_back(make<arith::AddFOp>(before, product));
+  return result;
 }
 
 ThreadKernel::Values TileKernel::multiply(const Values &left, const Values &right, const Values &sum) {

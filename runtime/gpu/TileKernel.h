@@ -24,7 +24,9 @@ inline constexpr int64_t kTileRows = 16, kTileColumns = 8, kTileDepth = 8;
 class TileKernel : protected ThreadKernel {
 protected:
   /// With `rounds`, operands are rounded to tf32. If not, each is the sum of two numbers of tf32, and three of their
-  /// four products are added: the error of a product is that of 21 bits.
+  /// four products are added: the error of a product is that of 21 bits. They are added to the sum by an addition of
+  /// their own: tensor cores cut sums off and do not round them (Fasi et al. 2021, doi:10.7717/peerj-cs.330), so that
+  /// the errors of many additions would grow. An infinity gives NaN then.
   TileKernel(mlir::MLIRContext &context, bool rounds) : ThreadKernel(context), rounds(rounds) {}
 
   /// The numbers of tf32 that stand for operands: the upper parts as i32 and, unless operands are rounded, the lower.

@@ -16,6 +16,7 @@ struct Case {
   bool isCausal, hasMask;
   bool hasStatistics = false, isSmall = false;
   double scale = 0.06;
+  bool arePositive = false; ///< all numbers, so that the errors of sums do not cancel
 
   bool isSeen(int64_t position, int64_t key) const {
     return (!isCausal || key <= position) && (!hasMask || key % 3 != 1);
@@ -126,8 +127,14 @@ protected:
                               ", mask: ", c.hasMask, ", statistics: ", c.hasStatistics, ", bf16: ", c.isSmall));
     const int64_t ofQueries = c.positions * c.heads * c.width, ofKeys = c.keys * c.heads * c.width;
     auto operand = [&](Floats values) { return Operand(std::move(values), c.isSmall); };
-    const Floats drawnGradient = drawn(ofQueries, 1), drawnQuery = drawn(ofQueries, 2), drawnKey = drawn(ofKeys, 3),
-                 drawnValue = drawn(ofKeys, 4);
+    auto drawnAs = [&](int64_t count, int64_t seed) {
+      Floats values = drawn(count, seed);
+      for (float &value : values)
+        value = c.arePositive ? std::abs(value) : value;
+      return values;
+    };
+    const Floats drawnGradient = drawnAs(ofQueries, 1), drawnQuery = drawnAs(ofQueries, 2),
+                 drawnKey = drawnAs(ofKeys, 3), drawnValue = drawnAs(ofKeys, 4);
     Operand gradient = operand(drawnGradient), query = operand(drawnQuery), key = operand(drawnKey),
             value = operand(drawnValue), output = operand(Floats(ofQueries, 77)),
             queryGrad = operand(Floats(ofQueries, 77)), keyGrad = operand(Floats(ofKeys, 77)),

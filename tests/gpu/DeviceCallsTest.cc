@@ -22,13 +22,13 @@ struct Compiled {
 };
 
 /// Of #exec.CALL.
-Compiled compile(const std::string &callText, const std::string &chip = "sm_90") {
+Compiled compile(const std::string &callText, const std::string &chip = "sm_90", bool usesTf32 = false) {
   mlir::DialectRegistry registry;
   registry.insert<exec::ExecDialect>();
   runtime::registerGpuKernelDialects(registry);
   mlir::MLIRContext context(registry);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
-  runtime::CallKernelCollector collector(*module);
+  runtime::CallKernelCollector collector(*module, usesTf32);
   Compiled result;
   auto call = llvm::dyn_cast_or_null<exec::LibraryCallAttrInterface>(
       mlir::parseAttribute(absl::StrCat("#exec.", callText), &context));
@@ -79,16 +79,30 @@ TEST(DeviceCallsTest, AttentionBecomesPtx) {
 constexpr int64_t kTileWorkspace = 3 * 2 * 3 * 100 * 4;
 
 TEST(DeviceCallsTest, NarrowAttentionMultipliesByTensorCores) {
-  for (const char *rest : {"causal = true, type = f32", "type = f32, mask_type = i32", "causal = true, type = bf16",
-                           "type = f16, mask_type = i64, statistics = true"})
+  for (const char *rest :
+       {"causal = true, type = f32", "type = f32, mask_type = i32", "causal = true, type = bf16, mask_type = i32",
+        "type = f16, mask_type = i64, statistics = true"})
     for (bool isGradient : {false, true})
       for (const char *chip : {"sm_75", "sm_80", "sm_90"}) {
         const int64_t workspace = isGradient ? kTileWorkspace : 0;
-        Compiled call = compile(attention(isGradient, absl::StrCat(rest, ", workspace = ", workspace), 64), chip);
+        Compiled call = compile(attention(isGradient, absl::StrCat(rest, ", workspace = ", workspace), 8), chip);
         ASSERT_TRUE(call.status.ok()) << call.status;
         EXPECT_EQ(call.ptx.find("mma.sync") != std::string::npos, std::string(chip) != "sm_75");
         EXPECT_TRUE(call.products.empty());
       }
+}
+
+/// With tf32, a product is one of tensor cores; without it, three.
+TEST(DeviceCallsTest, Tf32TakesFewerProducts) {
+  auto productsOf = [](bool usesTf32) {
+    const Compiled call = compile(attention(false, "type = f32, workspace = 0", 8), "sm_90", usesTf32);
+    EXPECT_TRUE(call.status.ok()) << call.status;
+    int64_t count = 0;
+    for (size_t at = 0; (at = call.ptx.find("mma.sync", at)) != std::string::npos; ++at)
+      ++count;
+    return count;
+  };
+  EXPECT_EQ(productsOf(false), 3 * productsOf(true));
 }
 
 TEST(DeviceCallsTest, OnlyForwardComputesStatistics) {
@@ -118,7 +132,8 @@ TEST(DeviceCallsTest, EmbeddingGradBecomesPtx) {
 
 TEST(DeviceCallsTest, LibrariesHaveTheOthers) {
   for (const std::string &call :
-       {std::string("matmul<m = 2, n = 2, k = 2, type = f32>"), attention(false, "workspace = 200000, type = bf16")})
+       {std::string("matmul<m = 2, n = 2, k = 2, type = f32>"), attention(false, "workspace = 200000, type = bf16"),
+        attention(true, "workspace = 200000, type = bf16", 64)})
     EXPECT_EQ(compile(call).status.code(), absl::StatusCode::kNotFound);
 }
 

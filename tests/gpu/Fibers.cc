@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <ucontext.h>
@@ -54,7 +55,8 @@ public:
       for (int64_t depth = 0; depth < 8; ++depth)
         sum += double{valueOf(tilesOf(lane / 4, depth % 4).left[half + 2 * (depth / 4)])} *
                valueOf(tilesOf(column, depth % 4).right[depth / 4]);
-      self.products[element] = static_cast<float>(sum);
+      const auto nearest = static_cast<float>(sum); // tensor cores round toward 0
+      self.products[element] = std::abs(double{nearest}) > std::abs(sum) ? std::nextafter(nearest, 0.0F) : nearest;
     }
   }
   float product(int32_t element) const { return fibers[running].products[element]; }

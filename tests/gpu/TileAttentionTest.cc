@@ -41,6 +41,12 @@ TEST_F(TileAttentionTest, LargeScores) {
            /*hasStatistics=*/true, /*isSmall=*/false, /*scale=*/12.5});
 }
 
+/// Sums of many numbers of one sign, which the cut-off sums of tensor cores would falsify by 4e-5.
+TEST_F(TileAttentionTest, LongSums) {
+  compare({/*positions=*/3, /*keys=*/4096, /*heads=*/1, /*width=*/4, /*isCausal=*/false, /*hasMask=*/false,
+           /*hasStatistics=*/true, /*isSmall=*/false, /*scale=*/0.06, /*arePositive=*/true});
+}
+
 TEST_F(TileAttentionTest, NoKey) {
   Floats gradient = drawn(2, 1), query = drawn(2, 2), key = drawn(3, 3), value = drawn(3, 4), output(2, 77),
          statistics(2, 77), queryGrad(2, 77), keyGrad(3, 77), valueGrad(3, 77);

@@ -2,7 +2,6 @@
 // and how many bits of an operand count.
 #include "runtime/gpu/TileProducts.h"
 #include "runtime/gpu/GpuProgram.h"
-#include "runtime/gpu/PtxCompiler.h"
 #include "runtime/gpu/TileKernel.h"
 #include "tests/gpu/EmulatedDevice.h"
 
@@ -119,46 +118,6 @@ TEST(TileProductsTest, OperandsAreRoundedOnlyOnRequest) {
     const float close = multiply(wide, square, false, hasTensorCores).once[0];
     EXPECT_NEAR(close, 1 + std::ldexp(1.F, -10) + std::ldexp(1.F, -22), std::ldexp(1.F, -21));
   }
-}
-
-/// A product whose result only some threads use is still made by all: it stands before their branch. (The barrier keeps
-/// it a branch.)
-TEST(TileProductsTest, StaysOutOfBranches) {
-  mlir::DialectRegistry registry;
-  runtime::registerGpuKernelDialects(registry);
-  mlir::MLIRContext context(registry);
-  const auto module = mlir::parseSourceString<mlir::ModuleOp>(R"(
-    func.func @product(%x: memref<32xi32>, %to: memref<32xf32>) {
-      %c1 = arith.constant 1 : index
-      %c32 = arith.constant 32 : index
-      gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
-                 threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
-        %c7 = arith.constant 7 : index
-        %zero = arith.constant 0.0 : f32
-        %a = memref.load %x[%tx] : memref<32xi32>
-        %p = nvvm.mma.sync A[%a, %a, %a, %a] B[%a, %a] C[%zero, %zero, %zero, %zero]
-          {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<tf32>,
-           multiplicandBPtxType = #nvvm.mma_type<tf32>, shape = #nvvm.shape<m = 16, n = 8, k = 8>}
-          : (i32, i32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
-        %isFirst = arith.cmpi ult, %tx, %c7 : index
-        scf.if %isFirst {
-          %e = llvm.extractvalue %p[0] : !llvm.struct<(f32, f32, f32, f32)>
-          memref.store %e, %to[%tx] : memref<32xf32>
-          gpu.barrier
-        }
-        gpu.terminator
-      }
-      return
-    })",
-                                                              &context);
-  ASSERT_TRUE(module);
-  auto program = runtime::cutIntoLaunches(*module);
-  ASSERT_TRUE(program.ok()) << program.status();
-  const auto ptx = runtime::compileToPtx(*program, {});
-  ASSERT_TRUE(ptx.ok()) << ptx.status();
-  ASSERT_NE(ptx->find("mma.sync"), std::string::npos);
-  ASSERT_NE(ptx->find("bra"), std::string::npos);
-  EXPECT_LT(ptx->find("mma.sync"), ptx->find("bra"));
 }
 
 TEST(TileProductsTest, NotANumberStaysOne) {

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <cmath>
+
 namespace splitcast::cuda_on_cpu {
 namespace {
 
@@ -15,6 +17,12 @@ double tf32(uint32_t bits) {
   float value = 0;
   std::memcpy(&value, &bits, sizeof(value));
   return value;
+}
+
+/// Tensor cores do not round sums to the nearest number, but toward 0 (Fasi et al. 2021, doi:10.7717/peerj-cs.330).
+float cutOff(double sum) {
+  const auto nearest = static_cast<float>(sum);
+  return std::abs(static_cast<double>(nearest)) > std::abs(sum) ? std::nextafter(nearest, 0.0F) : nearest;
 }
 
 /// Program::lists has the registers of the result, of both operands, and of the addend.
@@ -45,7 +53,7 @@ Next multiplyTiles(Warp &warp, const Inst &inst, uint32_t lanes) {
         double sum = warp.lanes<float>(registers[kSums + kLeft + kRight + element])[lane];
         for (uint32_t depth = 0; depth != kDepth; ++depth)
           sum += left(row, depth) * right(depth, column);
-        sums[element][lane] = static_cast<float>(sum);
+        sums[element][lane] = cutOff(sum);
       }
     for (uint32_t element = 0; element != kSums; ++element) {
       std::copy_n(sums[element].begin(), kWarpSize, warp.lanes<float>(registers[element]));

@@ -44,17 +44,29 @@ func.func @others(%q: tensor<2x9x3x8xbf16>, %k: tensor<2x9x3x8xbf16>, %v: tensor
   return %y, %a#0, %b#0, %c#0, %d#0, %e#0 : tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>
 }
 
-// Calls that would not use them: with a mask or of such a width it is no flash attention, and neither in f32.
+// Narrow ones that are no flash attention.
+// CHECK-LABEL: func.func @narrow
+// CHECK-COUNT-2: nn.attention {{.*}}tensor<2x3x9xf32>)
+// CHECK-COUNT-2: nn.attention_grad {{.*}}tensor<2x3x9xf32>)
+func.func @narrow(%q: tensor<2x9x3x8xbf16>, %m: tensor<2x9xi32>, %x: tensor<2x9x3x8xf32>) -> (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xf32>) {
+  %0 = nn.attention %q, %q, %q, %m {scale = 0.5 : f64} : (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9xi32>) -> tensor<2x9x3x8xbf16>
+  %1 = nn.attention %x, %x, %x {scale = 0.5 : f64} : (tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>) -> tensor<2x9x3x8xf32>
+  %2:3 = nn.attention_grad %q, %q, %q, %q, %m {scale = 0.5 : f64} : (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9xi32>) -> (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>)
+  %3:3 = nn.attention_grad %x, %x, %x, %x {scale = 0.5 : f64} : (tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>) -> (tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>)
+  return %0, %1, %2#0, %3#0 : tensor<2x9x3x8xbf16>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xf32>
+}
+
+// Calls that would not use them: wide ones that are no flash attention, by their mask, width or type.
 // CHECK-LABEL: func.func @other_calls
 // CHECK-NOT: tensor<2x3x9xf32>
-func.func @other_calls(%q: tensor<2x9x3x8xbf16>, %m: tensor<2x9xi32>, %w: tensor<2x9x3x4xbf16>, %x: tensor<2x9x3x8xf32>) -> (tensor<2x9x3x8xbf16>, tensor<2x9x3x4xbf16>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xbf16>, tensor<2x9x3x4xbf16>, tensor<2x9x3x8xf32>) {
-  %0 = nn.attention %q, %q, %q, %m {scale = 0.5 : f64} : (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9xi32>) -> tensor<2x9x3x8xbf16>
-  %1 = nn.attention %w, %w, %w {scale = 0.5 : f64} : (tensor<2x9x3x4xbf16>, tensor<2x9x3x4xbf16>, tensor<2x9x3x4xbf16>) -> tensor<2x9x3x4xbf16>
-  %2 = nn.attention %x, %x, %x {scale = 0.5 : f64} : (tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>) -> tensor<2x9x3x8xf32>
-  %3:3 = nn.attention_grad %q, %q, %q, %q, %m {scale = 0.5 : f64} : (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9xi32>) -> (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>)
-  %4:3 = nn.attention_grad %w, %w, %w, %w {scale = 0.5 : f64} : (tensor<2x9x3x4xbf16>, tensor<2x9x3x4xbf16>, tensor<2x9x3x4xbf16>, tensor<2x9x3x4xbf16>) -> (tensor<2x9x3x4xbf16>, tensor<2x9x3x4xbf16>, tensor<2x9x3x4xbf16>)
-  %5:3 = nn.attention_grad %x, %x, %x, %x {scale = 0.5 : f64} : (tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>) -> (tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>)
-  return %0, %1, %2, %3#0, %4#0, %5#0 : tensor<2x9x3x8xbf16>, tensor<2x9x3x4xbf16>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xbf16>, tensor<2x9x3x4xbf16>, tensor<2x9x3x8xf32>
+func.func @other_calls(%q: tensor<2x9x3x72xbf16>, %m: tensor<2x9xi32>, %w: tensor<2x9x3x68xbf16>, %x: tensor<2x9x3x72xf32>) -> (tensor<2x9x3x72xbf16>, tensor<2x9x3x68xbf16>, tensor<2x9x3x72xf32>, tensor<2x9x3x72xbf16>, tensor<2x9x3x68xbf16>, tensor<2x9x3x72xf32>) {
+  %0 = nn.attention %q, %q, %q, %m {scale = 0.5 : f64} : (tensor<2x9x3x72xbf16>, tensor<2x9x3x72xbf16>, tensor<2x9x3x72xbf16>, tensor<2x9xi32>) -> tensor<2x9x3x72xbf16>
+  %1 = nn.attention %w, %w, %w {scale = 0.5 : f64} : (tensor<2x9x3x68xbf16>, tensor<2x9x3x68xbf16>, tensor<2x9x3x68xbf16>) -> tensor<2x9x3x68xbf16>
+  %2 = nn.attention %x, %x, %x {scale = 0.5 : f64} : (tensor<2x9x3x72xf32>, tensor<2x9x3x72xf32>, tensor<2x9x3x72xf32>) -> tensor<2x9x3x72xf32>
+  %3:3 = nn.attention_grad %q, %q, %q, %q, %m {scale = 0.5 : f64} : (tensor<2x9x3x72xbf16>, tensor<2x9x3x72xbf16>, tensor<2x9x3x72xbf16>, tensor<2x9x3x72xbf16>, tensor<2x9xi32>) -> (tensor<2x9x3x72xbf16>, tensor<2x9x3x72xbf16>, tensor<2x9x3x72xbf16>)
+  %4:3 = nn.attention_grad %w, %w, %w, %w {scale = 0.5 : f64} : (tensor<2x9x3x68xbf16>, tensor<2x9x3x68xbf16>, tensor<2x9x3x68xbf16>, tensor<2x9x3x68xbf16>) -> (tensor<2x9x3x68xbf16>, tensor<2x9x3x68xbf16>, tensor<2x9x3x68xbf16>)
+  %5:3 = nn.attention_grad %x, %x, %x, %x {scale = 0.5 : f64} : (tensor<2x9x3x72xf32>, tensor<2x9x3x72xf32>, tensor<2x9x3x72xf32>, tensor<2x9x3x72xf32>) -> (tensor<2x9x3x72xf32>, tensor<2x9x3x72xf32>, tensor<2x9x3x72xf32>)
+  return %0, %1, %2, %3#0, %4#0, %5#0 : tensor<2x9x3x72xbf16>, tensor<2x9x3x68xbf16>, tensor<2x9x3x72xf32>, tensor<2x9x3x72xbf16>, tensor<2x9x3x68xbf16>, tensor<2x9x3x72xf32>
 }
 }
 

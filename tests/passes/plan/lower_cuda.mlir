@@ -53,10 +53,10 @@ func.func @flash(%q: tensor<2x9x3x8xbf16> {ccl.global = tensor<2x9x3x8xbf16>}) -
 // CHECK-NEXT: exec.library #exec.attention<{{.*}}workspace = 1024>
 // CHECK-NOT: exec.library #exec.attention
 // CHECK: exec.plan @rows
-func.func @with_scores(%q: tensor<2x9x3x8xf32> {ccl.global = tensor<2x9x3x8xf32>}, %h: tensor<2x9x3x8xf16> {ccl.global = tensor<2x9x3x8xf16>}, %m: tensor<2x9xi32> {ccl.global = tensor<2x9xi32>}) -> (tensor<2x9x3x8xf32> {ccl.global = tensor<2x9x3x8xf32>}, tensor<2x9x3x8xf16> {ccl.global = tensor<2x9x3x8xf16>}) {
-  %0 = nn.attention %q, %q, %q {scale = 0.5 : f64} : (tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>) -> tensor<2x9x3x8xf32>
-  %1 = nn.attention %h, %h, %h, %m {scale = 0.5 : f64} : (tensor<2x9x3x8xf16>, tensor<2x9x3x8xf16>, tensor<2x9x3x8xf16>, tensor<2x9xi32>) -> tensor<2x9x3x8xf16>
-  return %0, %1 : tensor<2x9x3x8xf32>, tensor<2x9x3x8xf16>
+func.func @with_scores(%q: tensor<2x9x3x72xf32> {ccl.global = tensor<2x9x3x72xf32>}, %h: tensor<2x9x3x72xf16> {ccl.global = tensor<2x9x3x72xf16>}, %m: tensor<2x9xi32> {ccl.global = tensor<2x9xi32>}) -> (tensor<2x9x3x72xf32> {ccl.global = tensor<2x9x3x72xf32>}, tensor<2x9x3x72xf16> {ccl.global = tensor<2x9x3x72xf16>}) {
+  %0 = nn.attention %q, %q, %q {scale = 0.5 : f64} : (tensor<2x9x3x72xf32>, tensor<2x9x3x72xf32>, tensor<2x9x3x72xf32>) -> tensor<2x9x3x72xf32>
+  %1 = nn.attention %h, %h, %h, %m {scale = 0.5 : f64} : (tensor<2x9x3x72xf16>, tensor<2x9x3x72xf16>, tensor<2x9x3x72xf16>, tensor<2x9xi32>) -> tensor<2x9x3x72xf16>
+  return %0, %1 : tensor<2x9x3x72xf32>, tensor<2x9x3x72xf16>
 }
 
 // Indices are checked beside the kernels: one that lies outside reads the last row.
