@@ -348,24 +348,27 @@ private:
     });
   }
 
+  /// The rows of a tile for gradients, where operands in two parts take twice the registers.
+  int64_t rowsOfTile() const { return kernels.rounds ? kBackward : kBackward / 2; }
+
   /// Returns the weights' gradients times the scale: p (dp - dot) scale.
   Value slopeOf(Value weight, Value slope, Value dot) {
     return make<arith::MulFOp>(make<arith::MulFOp>(weight, make<arith::SubFOp>(slope, dot)), real(kernels.scale));
   }
 
   void emitQueryGradient(Tensor result) {
-    launchBlocks(call.positions, kernels.isCausal, kBackward, [&](Value first) {
+    launchBlocks(call.positions, kernels.isCausal, rowsOfTile(), [&](Value first) {
       const SmallVector<Values> queries = ownElements(query), gradients = ownElements(gradient);
       Value endKey = endOfKeys(first);
       const RowState state =
           call.hasStatistics ? keptStatistics(gradients) : statisticsOf(queries, gradients, first, endKey);
       storeStatistics(state);
       const Values end =
-          walk(number(0), endKey, kBackward, zeros(4 * depth), [&](Value firstKey, const Values &carried) {
-            fillTiles(key, value, firstKey, kBackward);
-            Sums slopes = scoresOf(timesRows(queries, tiles[0], kBackward), firstKey, /*areKeys=*/false,
-                                   mayHideKeys(first, firstKey, kBackward));
-            const Sums products = timesRows(gradients, tiles[1], kBackward);
+          walk(number(0), endKey, rowsOfTile(), zeros(4 * depth), [&](Value firstKey, const Values &carried) {
+            fillTiles(key, value, firstKey, rowsOfTile());
+            Sums slopes = scoresOf(timesRows(queries, tiles[0], rowsOfTile()), firstKey, /*areKeys=*/false,
+                                   mayHideKeys(first, firstKey, rowsOfTile()));
+            const Sums products = timesRows(gradients, tiles[1], rowsOfTile());
             for (auto [of, product] : llvm::zip(slopes, products))
               for (auto [element, score] : llvm::enumerate(of)) {
                 const size_t row = element / 2;
@@ -382,22 +385,23 @@ private:
   /// keys of probabilities times their gradients (`product`).
   RowState statisticsOf(ArrayRef<Values> queries, ArrayRef<Values> gradients, Value first, Value endKey) {
     const Values start = {lowest(), lowest(), real(0), real(0), real(0), real(0)};
-    const Values end = walk(number(0), endKey, kBackward, start, [&](Value firstKey, const Values &carried) -> Values {
-      fillTiles(key, value, firstKey, kBackward);
-      RowState state = {{carried[0], carried[1]}, {carried[2], carried[3]}, {carried[4], carried[5]}};
-      Sums weights = scoresOf(timesRows(queries, tiles[0], kBackward), firstKey, /*areKeys=*/false,
-                              mayHideKeys(first, firstKey, kBackward));
-      const Sums products = timesRows(gradients, tiles[1], kBackward);
-      const Values scales = raise(state, weights);
-      for (const size_t row : {0, 1}) {
-        Value &dot = state.product[row];
-        dot = make<arith::MulFOp>(dot, scales[row]);
-        for (auto [of, product] : llvm::zip(weights, products))
-          for (const size_t odd : {0, 1})
-            dot = make<arith::AddFOp>(dot, make<arith::MulFOp>(of[2 * row + odd], product[2 * row + odd]));
-      }
-      return {state.max[0], state.max[1], state.sum[0], state.sum[1], state.product[0], state.product[1]};
-    });
+    const Values end =
+        walk(number(0), endKey, rowsOfTile(), start, [&](Value firstKey, const Values &carried) -> Values {
+          fillTiles(key, value, firstKey, rowsOfTile());
+          RowState state = {{carried[0], carried[1]}, {carried[2], carried[3]}, {carried[4], carried[5]}};
+          Sums weights = scoresOf(timesRows(queries, tiles[0], rowsOfTile()), firstKey, /*areKeys=*/false,
+                                  mayHideKeys(first, firstKey, rowsOfTile()));
+          const Sums products = timesRows(gradients, tiles[1], rowsOfTile());
+          const Values scales = raise(state, weights);
+          for (const size_t row : {0, 1}) {
+            Value &dot = state.product[row];
+            dot = make<arith::MulFOp>(dot, scales[row]);
+            for (auto [of, product] : llvm::zip(weights, products))
+              for (const size_t odd : {0, 1})
+                dot = make<arith::AddFOp>(dot, make<arith::MulFOp>(of[2 * row + odd], product[2 * row + odd]));
+          }
+          return {state.max[0], state.max[1], state.sum[0], state.sum[1], state.product[0], state.product[1]};
+        });
     RowState state = {{end[0], end[1]}, {end[2], end[3]}, {end[4], end[5]}};
     state.sum = shares(state);
     for (const size_t row : {0, 1})
@@ -439,8 +443,6 @@ private:
     });
   }
 
-  /// The positions of a tile for the gradients of keys, where operands in two parts take twice the registers.
-  int64_t positionsOfTile() const { return kernels.rounds ? kBackward : kBackward / 2; }
   /// Whether a tile of positions may have one that does not see a key of the block from `firstKey` on.
   Value mayHidePositions(Value firstKey, Value firstPosition, int64_t tileRows) {
     if (mask)
@@ -452,7 +454,7 @@ private:
   }
 
   void emitKeyGradients(Tensor ofKey, Tensor ofValue) {
-    const int64_t tileRows = positionsOfTile();
+    const int64_t tileRows = rowsOfTile();
     launchBlocks(call.keys, /*lastFirst=*/false, tileRows, [&](Value first) {
       const SmallVector<Values> keys = ownElements(key), values = ownElements(value);
       const Values end =
@@ -480,7 +482,7 @@ private:
 
   /// Replaces the scores of one position by probabilities, and their gradients by those of the scores.
   void weighPosition(Values &scores, Values &slopes, size_t odd, Value position) {
-    Value at = call.positions % positionsOfTile() == 0 ? position : least(position, number(call.positions - 1));
+    Value at = call.positions % rowsOfTile() == 0 ? position : least(position, number(call.positions - 1));
     auto statistic = [&](int64_t kind) { return load(workspace, {number(kind), sample, head, at}); };
     Value max = statistic(0), share = statistic(1), dot = statistic(2);
     for (const size_t row : {0, 1}) {
