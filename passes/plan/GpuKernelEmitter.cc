@@ -23,6 +23,7 @@ constexpr int64_t kManyAddends = 4096, kAddendsPerThread = 16;
 /// The consecutive elements per thread: 16 bytes of f32, or of small floats. A kernel with a sum along a row always
 /// uses kSmallLanes, so that the order of such a sum depends neither on its type nor on the kernel's other results.
 constexpr int64_t kLanes = 4, kSmallLanes = 8;
+
 ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
 /// The results that are sums, each a launch of its own.
