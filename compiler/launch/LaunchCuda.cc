@@ -8,6 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -25,6 +27,19 @@ bool is(const char *variable, const char *wanted) {
 
 bool isSet(const char *variable) { return is(variable, "1"); }
 
+const int64_t kMostRoundBytes = runtime::NcclCommunicatorOptions().roundBytes;
+
+/// Returns the MiB that a sum receives in a round.
+absl::StatusOr<int64_t> roundMib() {
+  const char *text = std::getenv("SPLITCAST_NCCL_ROUND_MIB");
+  int64_t mib = kMostRoundBytes >> 20;
+  if (text && *text && (!absl::SimpleAtoi(text, &mib) || mib < 1 || mib > kMostRoundBytes >> 20))
+    return absl::InvalidArgumentError(absl::StrCat("SPLITCAST_NCCL_ROUND_MIB is '", text, "'; it must be from 1 to ",
+                                                   kMostRoundBytes >> 20,
+                                                   ": the MiB that a sum over ranks receives in a round"));
+  return mib;
+}
+
 /// Returns what a rank tells the others: the GPU that it chooses, and what its
 /// environment asks for. Sets `number` to the GPU's number.
 absl::StatusOr<std::string> chosenDevice(const LaunchBackendOptions &options, int *number) {
@@ -32,10 +47,21 @@ absl::StatusOr<std::string> chosenDevice(const LaunchBackendOptions &options, in
   if (devices == 0)
     return absl::FailedPreconditionError("this process sees no GPU, or its driver is too old; check nvidia-smi and "
                                          "CUDA_VISIBLE_DEVICES, or run with --device=cpu");
+  SPLITCAST_ASSIGN_OR_RETURN(int64_t mib, roundMib());
   *number = static_cast<int>(options.localRank % devices); // each rank may see a GPU of its own
   SPLITCAST_ASSIGN_OR_RETURN(std::string id, runtime::cudaDeviceId(*number));
   return absl::StrCat(isSet("SPLITCAST_SHARE_GPUS") ? "shares " : "- ",
-                      isSet("SPLITCAST_NCCL_WINDOWS") ? "windows " : "- ", id);
+                      isSet("SPLITCAST_NCCL_WINDOWS") ? "windows " : "- ", "round=", mib, " ", id);
+}
+
+/// Returns the fewest bytes of a round that a rank asks for.
+int64_t leastRoundBytes(const std::vector<std::string> &devices) {
+  int64_t least = kMostRoundBytes;
+  for (const std::string &device : devices)
+    for (absl::string_view word : absl::StrSplit(device, ' '))
+      if (int64_t mib = 0; absl::ConsumePrefix(&word, "round=") && absl::SimpleAtoi(word, &mib))
+        least = std::min(least, mib << 20);
+  return least;
 }
 
 bool allSay(const std::vector<std::string> &devices, const char *word) {
@@ -118,6 +144,7 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
   nccl.timeout = options.timeout;
   nccl.deterministic = !isSet("SPLITCAST_NCCL_SUMS");
   nccl.usesWindows = allSay(*all, "windows ") && !shared; // sockets copy the data anyway
+  nccl.roundBytes = leastRoundBytes(*all);
   nccl.onStuck = options.endProcess;
   SPLITCAST_ASSIGN_OR_RETURN(backend.communicator, runtime::createNcclCommunicator(std::move(host), nccl));
   return backend;

@@ -57,6 +57,12 @@ std::optional<LibraryCall> onCuda(LibraryCall call) {
 
 } // namespace
 
+int64_t DeviceTraits::workspaceBytesOf(ccl::CollectiveOpInterface op) const {
+  ccl::CollectiveCall call = callOf(op);
+  call.chunkBytes = chunkBytes(call.ranks);
+  return call.workspaceBytes();
+}
+
 std::optional<LibraryCall> DeviceTraits::libraryCallOf(Operation *op) const {
   auto compute = dyn_cast<nn::ComputeOpInterface>(op);
   std::optional<LibraryCall> call = compute ? compute.getLibraryCall() : std::nullopt;
@@ -74,6 +80,7 @@ DeviceTraits deviceTraitsOf(ModuleOp module) {
     traits.rowBytes = 16;
     traits.sumStream = "reduce_scatter";
     traits.moveStream = "all_gather";
+    traits.chunkBytes = [](int64_t ranks) { return ccl::deviceChunkBytes(ranks); };
     traits.libraryCall = onCuda;
     traits.takesStatistics = [](const exec::AttentionExtents &gradient) {
       return exec::isFlashAttention(gradient) || exec::isTileAttention(gradient);

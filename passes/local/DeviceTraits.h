@@ -2,6 +2,7 @@
 #ifndef SPLITCAST_PASSES_LOCAL_DEVICETRAITS_H
 #define SPLITCAST_PASSES_LOCAL_DEVICETRAITS_H
 
+#include "dialects/ccl/Ccl.h"
 #include "dialects/nn/Nn.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -24,6 +25,8 @@ struct DeviceTraits {
   /// The streams of collectives that sum, and of those that only move data. (A CPU runs one collective at a time; on a
   /// GPU, a gather that starts ahead need not wait for the sums.)
   std::string sumStream = "communication", moveStream = "communication";
+  /// Returns in what chunks a sum over so many ranks sends addends.
+  int64_t (*chunkBytes)(int64_t ranks) = [](int64_t) { return ccl::kChunkBytes; };
   /// Returns the device's version of a library call that an op asks for, with the workspace that it needs there;
   /// nothing if the device has no such call.
   std::optional<nn::LibraryCall> (*libraryCall)(nn::LibraryCall call) = nullptr;
@@ -32,6 +35,8 @@ struct DeviceTraits {
   /// statistics of the attention; null: none does.
   bool (*takesStatistics)(const exec::AttentionExtents &gradient) = nullptr;
 
+  /// Returns the bytes of the scratch memory that a collective needs.
+  int64_t workspaceBytesOf(ccl::CollectiveOpInterface op) const;
   /// Returns the library call for `op`; nothing if it becomes a kernel, or part of one.
   std::optional<nn::LibraryCall> libraryCallOf(mlir::Operation *op) const;
 };

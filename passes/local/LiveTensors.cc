@@ -35,7 +35,7 @@ ccl::Memory memoryOf(ccl::CollectiveOpInterface op) { return ruleOf(op.getKind()
 
 } // namespace
 
-LiveTensors::LiveTensors(Block &block, const DeviceTraits &traits) : sumsInPlace(block) {
+LiveTensors::LiveTensors(Block &block, const DeviceTraits &traits) : traits(traits), sumsInPlace(block) {
   for (Operation &op : block)
     if (!onlyNames(&op) && !isa<ccl::WaitOp>(op))
       for (Value operand : op.getOperands())
@@ -155,7 +155,7 @@ LiveTensors::Numbers LiveTensors::touched(Operation *op) {
   if (auto collective = dyn_cast<ccl::CollectiveOpInterface>(op)) {
     if (memoryOf(collective) == ccl::Memory::InOperand) // it writes the result from its start on
       touch(waitOf(collective).getResult());
-    found.insert(stagings[op] = add(callOf(collective).workspaceBytes()));
+    found.insert(stagings[op] = add(traits.workspaceBytesOf(collective)));
   }
   if (auto wait = dyn_cast<ccl::WaitOp>(op))
     if (auto collective = wait.getPending().getDefiningOp<ccl::CollectiveOpInterface>()) {

@@ -53,6 +53,7 @@ private:
   void makeIn(mlir::Value part, mlir::Value whole);
   Numbers touched(mlir::Operation *op);
 
+  const DeviceTraits traits;
   const SumsInPlace sumsInPlace;
   llvm::DenseMap<mlir::Value, mlir::Value> wholes;         ///< of tensors that are made in the bytes of another
   llvm::DenseMap<mlir::Value, mlir::Operation *> lastUses; ///< by any name

@@ -452,7 +452,7 @@ void BufferAssignment::extendCollective(ccl::CollectiveOpInterface op) {
     extend(placeOf(waitOf(op).getResult()), begin);
   if (call.rule().memory == ccl::Memory::Apart) // reads its operand until its wait
     extend(placeOf(op.getInput()), end);
-  const int64_t bytes = call.workspaceBytes();
+  const int64_t bytes = traits.workspaceBytesOf(op);
   if (bytes == 0)
     return;
   workspaces[op] = {newBuffer(bytes, exec::Role::Staging, op.getWhat()), 0, bytes};

@@ -80,13 +80,15 @@ absl::Status checkReduceScatter(const Communicator &ranks, Buffer data, absl::Sp
   std::vector<int64_t> blockBytes;
   for (int64_t elements : elementsPerRank)
     blockBytes.push_back(elements * bytesOf(type));
-  return checkWorkspace(ranks, site, workspace, ccl::reduceScatterWorkspace(blockBytes, ranks.rank()), bytesOf(type));
+  const int64_t needed = ccl::reduceScatterWorkspace(blockBytes, ranks.rank(), ranks.chunkBytes());
+  return checkWorkspace(ranks, site, workspace, needed, bytesOf(type));
 }
 
 absl::Status checkAllReduce(const Communicator &ranks, Buffer data, int64_t elements, ElementType type,
                             Buffer workspace, const CallSite &site) {
   SPLITCAST_RETURN_IF_ERROR(checkAddends(ranks, site, data, allReduceBlocks(ranks, elements), type));
-  const int64_t needed = ccl::allReduceWorkspace(elements, bytesOf(type), ranks.size(), ranks.rank());
+  const int64_t needed =
+      ccl::allReduceWorkspace(elements, bytesOf(type), ranks.size(), ranks.rank(), ranks.chunkBytes());
   return checkWorkspace(ranks, site, workspace, needed, bytesOf(type));
 }
 

@@ -99,6 +99,9 @@ public:
   virtual int64_t rank() const = 0;
   virtual int64_t size() const = 0;
 
+  /// The size of the chunks in which sums send addends, which decides how much workspace they need.
+  virtual int64_t chunkBytes() const { return ccl::kChunkBytes; }
+
   /// Gathers the blocks of all ranks on every rank, in place.
   ///   Shapes     data has the blocks of all ranks in rank order; block r has bytesPerRank[r] bytes (0 is legal). On
   ///              entry only block rank() has a meaning.
@@ -114,7 +117,8 @@ public:
   ///   Ownership  data, output and workspace are borrowed until the event fires; then the contents of data are
   ///              unspecified.
   ///   Errors     InvalidArgument: output is smaller than the block, workspace is smaller than
-  ///              ccl::reduceScatterWorkspace, a buffer is not aligned to the element, or the type is no float.
+  ///              ccl::reduceScatterWorkspace for chunkBytes(), a buffer is not aligned to the element, or the type is
+  ///              no float.
   ///   Cost       Each rank sends every block but its own once.
   virtual absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type,
                                               Buffer output, Buffer workspace, Stream &stream,

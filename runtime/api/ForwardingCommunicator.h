@@ -23,6 +23,7 @@ public:
 
   int64_t rank() const override { return inner.rank(); }
   int64_t size() const override { return inner.size(); }
+  int64_t chunkBytes() const override { return inner.chunkBytes(); }
   absl::StatusOr<Event> allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &stream,
                                   const CallSite &site) override {
     return forward({data}, stream, [this, blocks = copyOf(bytesPerRank), site](Buffers at, Stream &on) {

@@ -36,11 +36,7 @@ public:
   void release(Buffer buffer) override { ncclMemFree(buffer.data); }
 
   absl::StatusOr<std::unique_ptr<Stream>> createStream(const std::string &name) override {
-    cudaStream_t stream = nullptr;
-    cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-    if (error != cudaSuccess)
-      return cudaStatus(error, absl::StrCat("creating stream '", name, "'"));
-    return std::make_unique<CudaStream>(stream, name);
+    return createCudaStream(name);
   }
 
   absl::StatusOr<std::unique_ptr<KernelLibrary>> loadKernels(mlir::ModuleOp kernels) override {

@@ -40,6 +40,9 @@ absl::StatusOr<std::string> cudaDeviceId(int number);
 ///   Errors  FailedPrecondition: there is no such device, or the driver is too old.
 absl::StatusOr<std::unique_ptr<Device>> createCudaDevice(const CudaDeviceOptions &options);
 
+/// Returns a stream of the calling thread's device. `name` is for errors.
+absl::StatusOr<std::unique_ptr<Stream>> createCudaStream(const std::string &name);
+
 /// Returns CUDA's stream. Requires that a CUDA device made `stream`.
 cudaStream_t cudaStreamOf(Stream &stream);
 

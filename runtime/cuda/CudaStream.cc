@@ -105,6 +105,13 @@ absl::Status CudaStream::synchronize() {
   return waitAndWatch([this] { return cudaStreamQuery(stream); }, absl::StrCat("work of stream '", name, "'"));
 }
 
+absl::StatusOr<std::unique_ptr<Stream>> createCudaStream(const std::string &name) {
+  cudaStream_t stream = nullptr;
+  SPLITCAST_RETURN_IF_ERROR(cudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+                                       absl::StrCat("creating stream '", name, "'")));
+  return std::make_unique<CudaStream>(stream, name);
+}
+
 cudaStream_t cudaStreamOf(Stream &stream) { return static_cast<CudaStream &>(stream).get(); }
 
 } // namespace splitcast::runtime

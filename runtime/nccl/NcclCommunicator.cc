@@ -95,11 +95,13 @@ public:
     SPLITCAST_RETURN_IF_ERROR(status);
     watch = std::make_shared<NcclWatch>(comm, options);
     addCudaWatcher(watch);
+    SPLITCAST_ASSIGN_OR_RETURN(adding, createCudaStream("sums over ranks"));
     return watch->settle("creating an NCCL communicator");
   }
 
   int64_t rank() const override { return control->rank(); }
   int64_t size() const override { return control->size(); }
+  int64_t chunkBytes() const override { return ccl::deviceChunkBytes(size(), options.roundBytes); }
 
   absl::StatusOr<Event> allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &stream,
                                   const CallSite &site) override {
@@ -278,38 +280,58 @@ private:
   }
 
   /// Sums each block at its owner: every other rank sends its addends, chunk by
-  /// chunk.
+  /// chunk. The chunks of even and of odd rounds have a place each, so that one
+  /// is added while the next arrives.
   absl::Status sumBlocks(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type, Buffer output,
                          Buffer workspace, Stream &stream, const CallSite &site) {
-    const int64_t element = bytesOf(type);
+    const int64_t element = bytesOf(type), chunkSize = chunkBytes();
     std::vector<int64_t> bytes;
     for (int64_t elements : elementsPerRank)
       bytes.push_back(elements * element);
     const std::vector<int64_t> starts = startsOf(bytes);
     auto chunkOf = [&](int64_t block, int64_t begin) {
-      return data.slice(starts[block] + begin, std::min(bytes[block] - begin, ccl::kChunkBytes));
+      return data.slice(starts[block] + begin, std::min(bytes[block] - begin, chunkSize));
     };
-    const int64_t most = *std::max_element(bytes.begin(), bytes.end());
-    cudaStream_t on = cudaStreamOf(stream);
-    for (int64_t begin = 0; begin < most; begin += ccl::kChunkBytes) {
-      const bool hasOwn = begin < bytes[rank()];
+    const int64_t own = bytes[rank()], most = *std::max_element(bytes.begin(), bytes.end());
+    Event added[2];
+    for (int64_t begin = 0; begin < most; begin += chunkSize) {
+      const bool hasOwn = begin < own;
+      const int64_t place = begin / chunkSize % 2;
+      if (added[place])
+        SPLITCAST_RETURN_IF_ERROR(stream.waitFor(added[place]));
       std::vector<Buffer> addends(size());
-      absl::Status status = exchangeBlocks(site, [&](int64_t peer) {
-        absl::Status sent = begin < bytes[peer] ? send(chunkOf(peer, begin), peer, on, site) : absl::OkStatus();
+      SPLITCAST_RETURN_IF_ERROR(exchangeBlocks(site, [&](int64_t peer) {
+        absl::Status sent =
+            begin < bytes[peer] ? send(chunkOf(peer, begin), peer, cudaStreamOf(stream), site) : absl::OkStatus();
         if (!hasOwn)
           return sent;
-        addends[peer] = partOf(workspace, peer, ccl::addendBytes(bytes[rank()]))
-                            .slice(begin % (2 * ccl::kChunkBytes), chunkOf(rank(), begin).bytes);
-        sent.Update(receive(addends[peer], peer, on, site));
+        addends[peer] = partOf(workspace, peer, ccl::addendBytes(own, chunkSize))
+                            .slice(place * chunkSize, chunkOf(rank(), begin).bytes);
+        sent.Update(receive(addends[peer], peer, cudaStreamOf(stream), site));
         return sent;
-      });
-      if (status.ok() && hasOwn) {
-        addends[rank()] = chunkOf(rank(), begin);
-        status = sums.launch(addends, output.slice(begin, addends[rank()].bytes), type, on, site.what);
-      }
-      SPLITCAST_RETURN_IF_ERROR(status);
+      }));
+      if (!hasOwn)
+        continue;
+      addends[rank()] = chunkOf(rank(), begin);
+      const Buffer sum = output.slice(begin, addends[rank()].bytes);
+      if (most <= chunkSize)
+        return sums.launch(addends, sum, type, cudaStreamOf(stream), site.what);
+      SPLITCAST_ASSIGN_OR_RETURN(added[place], addBeside(addends, sum, type, stream, site));
     }
+    for (const Event &event : added)
+      if (event)
+        SPLITCAST_RETURN_IF_ERROR(stream.waitFor(event));
     return absl::OkStatus();
+  }
+
+  /// Adds what has arrived on `stream` by now on the stream for additions, and
+  /// returns the event of the sum.
+  absl::StatusOr<Event> addBeside(const std::vector<Buffer> &addends, Buffer sum, ElementType type, Stream &stream,
+                                  const CallSite &site) {
+    SPLITCAST_ASSIGN_OR_RETURN(Event arrived, stream.record());
+    SPLITCAST_RETURN_IF_ERROR(adding->waitFor(arrived));
+    SPLITCAST_RETURN_IF_ERROR(sums.launch(addends, sum, type, cudaStreamOf(*adding), site.what));
+    return adding->record();
   }
 
   /// Sums a small tensor on every rank: each rank sends all of it to each
@@ -346,6 +368,7 @@ private:
   std::shared_ptr<NcclWatch> watch;
   bool usesWindows = false;
   NcclTreeSum sums;
+  std::unique_ptr<Stream> adding; ///< adds one chunk while the next is on its way
 };
 
 } // namespace

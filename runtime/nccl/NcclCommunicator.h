@@ -6,6 +6,8 @@
 // Sums       If `deterministic` is set (the default), addends are exchanged and added in Communicator.h's tree, so that
 //            a stage of ZeRO, the size of a bucket or a restart changes no bit, as the compiler promises. Otherwise
 //            NCCL adds, in an order of its own that depends on topology and size.
+//            The addends travel in chunks (ccl::deviceChunkBytes), and a stream of the communicator's own adds one
+//            while the next is on its way.
 //            The tree has at most 64 addends. In a larger group, reduceScatter and allReduce return InvalidArgument on
 //            all ranks, before anything is sent.
 // Errors     A wait for a stream or an event polls the communicator. If NCCL reports an error, or no answer comes
@@ -17,6 +19,7 @@
 #ifndef SPLITCAST_RUNTIME_NCCL_NCCLCOMMUNICATOR_H
 #define SPLITCAST_RUNTIME_NCCL_NCCLCOMMUNICATOR_H
 
+#include "dialects/ccl/algebra/Traffic.h"
 #include "runtime/api/Communicator.h"
 
 #include "absl/time/time.h"
@@ -30,6 +33,8 @@ struct NcclCommunicatorOptions {
   /// How long a rank may take to answer; see Communicator.h, Timeout. A replay of captured work must be shorter.
   absl::Duration timeout = absl::Seconds(300);
   bool deterministic = true; ///< see Sums
+  /// See ccl::deviceChunkBytes. It is the same on all ranks, and at most what the plans of these ranks expect.
+  int64_t roundBytes = ccl::kDeviceRoundBytes;
   /// Whether memory is registered as symmetric windows. This is done only if all ranks have the same memory layout and
   /// NCCL is at least 2.30.7: with earlier versions, a gather could read memory before the preceding kernel had written
   /// it. NCCL's kernels for windows do not notice an abort, so a lost rank may keep the devices of other ranks busy for

@@ -25,9 +25,9 @@ public:
 private:
   struct Loaded {
     std::shared_ptr<CudaCode> code;
-    cudaKernel_t kernel = nullptr;
+    cudaKernel_t narrow = nullptr, wide = nullptr; ///< of an element, and of kTreeSumBytes, per thread
   };
-  absl::StatusOr<cudaKernel_t> kernelOf(int64_t count, ElementType type, const std::string &what);
+  absl::StatusOr<Loaded> kernelsOf(int64_t count, ElementType type, const std::string &what);
 
   std::map<std::pair<int64_t, ElementType>, Loaded> loaded;
 };

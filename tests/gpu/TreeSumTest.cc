@@ -17,8 +17,10 @@ Buffer bufferOf(std::vector<float> &values) {
   return {reinterpret_cast<std::byte *>(values.data()), static_cast<int64_t>(values.size() * sizeof(float))};
 }
 
-/// Of addends[0][i] and so on; into the first, when inPlace.
-absl::StatusOr<std::vector<float>> sumOnDevice(std::vector<std::vector<float>> addends, bool inPlace) {
+/// Of addends[0][i] and so on; into the first, when inPlace. The kernel is "tree_sum" or "tree_sum_wide", which gets a
+/// number of elements that it can add.
+absl::StatusOr<std::vector<float>> sumOnDevice(std::vector<std::vector<float>> addends, bool inPlace,
+                                               const std::string &kernel) {
   auto elements = static_cast<int64_t>(addends.front().size());
   mlir::MLIRContext context;
   auto program = runtime::deviceTreeSum(static_cast<int64_t>(addends.size()), ElementType::F32, context, elements);
@@ -31,7 +33,7 @@ absl::StatusOr<std::vector<float>> sumOnDevice(std::vector<std::vector<float>> a
   buffers.push_back(bufferOf(inPlace ? addends.front() : sum));
   buffers.push_back({reinterpret_cast<std::byte *>(&elements), sizeof(elements)});
   // The last block's threads look beyond the end.
-  absl::Status status = runThreads(*program, "tree_sum", elements + 300, runtime::kTreeSumThreads, buffers);
+  absl::Status status = runThreads(*program, kernel, elements + 300, runtime::kTreeSumThreads, buffers);
   if (!status.ok())
     return status;
   return inPlace ? addends.front() : sum;
@@ -50,12 +52,20 @@ TEST(DeviceTreeSumTest, GivesTheBitsOfTheCpu) {
     }
     std::vector<float> expected(700);
     runtime::treeSum(ElementType::F32, expected.data(), pointers.data(), count, 700);
-    for (bool inPlace : {false, true}) {
-      auto sum = sumOnDevice(addends, inPlace);
-      ASSERT_TRUE(sum.ok()) << sum.status();
-      EXPECT_EQ(*sum, expected) << count << " addends";
-    }
+    for (bool inPlace : {false, true})
+      for (const char *kernel : {"tree_sum", "tree_sum_wide"}) {
+        auto sum = sumOnDevice(addends, inPlace, kernel);
+        ASSERT_TRUE(sum.ok()) << sum.status();
+        EXPECT_EQ(*sum, expected) << count << " addends, " << kernel;
+      }
   }
+}
+
+int64_t countOf(const std::string &text, const std::string &part) {
+  int64_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++count;
+  return count;
 }
 
 TEST(DeviceTreeSumTest, BecomesPtx) {
@@ -65,7 +75,12 @@ TEST(DeviceTreeSumTest, BecomesPtx) {
     ASSERT_TRUE(program.ok()) << program.status();
     auto ptx = runtime::compileToPtx(*program, {"sm_70", "+ptx60", ""});
     ASSERT_TRUE(ptx.ok()) << ptx.status();
-    EXPECT_NE(ptx->find(".entry tree_sum"), std::string::npos);
+    EXPECT_NE(ptx->find(".entry tree_sum("), std::string::npos);
+    EXPECT_NE(ptx->find(".entry tree_sum_wide("), std::string::npos);
+    const std::string wide = ptx->substr(ptx->find(".entry tree_sum_wide("));
+    EXPECT_EQ(countOf(wide, "ld.global.v"), 5) << wide; // 16 bytes of each addend
+    EXPECT_EQ(countOf(wide, "ld.global"), 5);
+    EXPECT_EQ(countOf(wide, "st.global.v"), 1);
     EXPECT_EQ(ptx->find("fma"), std::string::npos);
     EXPECT_EQ(ptx->find("cvt.rn.bf16"), std::string::npos); // of later chips
   }

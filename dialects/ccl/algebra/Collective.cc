@@ -27,13 +27,14 @@ constexpr CollectiveRule kRules[kNumCollectiveKinds] = {
      [](const CollectiveCall &call) { return allGatherTraffic(call.blockBytes(), call.index); }, none},
     {"reduce_scatter", Part::AllBlocks, Part::OwnBlock, Memory::InOperand, /*adds=*/true,
      [](const CollectiveCall &call) { return reduceScatterTraffic(call.blockBytes(), call.index); },
-     [](const CollectiveCall &call) { return reduceScatterWorkspace(call.blockBytes(), call.index); }},
+     [](const CollectiveCall &call) { return reduceScatterWorkspace(call.blockBytes(), call.index, call.chunkBytes); }},
     {"all_reduce", Part::OwnBlock, Part::OwnBlock, Memory::InBoth, /*adds=*/true,
      [](const CollectiveCall &call) {
        return allReduceTraffic(call.elements(Part::OwnBlock), call.elementBytes, call.ranks, call.index);
      },
      [](const CollectiveCall &call) {
-       return allReduceWorkspace(call.elements(Part::OwnBlock), call.elementBytes, call.ranks, call.index);
+       return allReduceWorkspace(call.elements(Part::OwnBlock), call.elementBytes, call.ranks, call.index,
+                                 call.chunkBytes);
      }},
     {"all_to_all", Part::AllBlocks, Part::Received, Memory::Apart, /*adds=*/false,
      [](const CollectiveCall &call) { return allToAllTraffic(call.blockBytes(), call.index); }, none},

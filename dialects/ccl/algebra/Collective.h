@@ -70,6 +70,7 @@ struct CollectiveCall {
   Blocks blocks;        ///< the block of each rank
   Blocks received = {}; ///< the elements from each rank, where these are the kind's result; else empty
   int64_t elementBytes = 1;
+  int64_t chunkBytes = kChunkBytes; ///< in which the rank's device sends addends (Traffic.h)
 
   const CollectiveRule &rule() const { return ruleOf(kind); }
   /// Returns what is wrong with the blocks, as the predicate of a sentence; empty if nothing is.

@@ -10,11 +10,15 @@ namespace {
 
 int64_t chunks(int64_t bytes) { return (bytes + kChunkBytes - 1) / kChunkBytes; }
 
-int64_t workspace(int64_t ranks, int64_t ownBytes) {
-  return (ranks - 1) * sbp::alignUp(addendBytes(ownBytes), sbp::kAlignmentBytes);
+int64_t workspace(int64_t ranks, int64_t ownBytes, int64_t chunkBytes) {
+  return (ranks - 1) * sbp::alignUp(addendBytes(ownBytes, chunkBytes), sbp::kAlignmentBytes);
 }
 
 } // namespace
+
+int64_t deviceChunkBytes(int64_t ranks, int64_t roundBytes) {
+  return std::max<int64_t>(1, roundBytes / std::max<int64_t>(1, ranks - 1) / kChunkBytes) * kChunkBytes;
+}
 
 Traffic allGatherTraffic(const std::vector<int64_t> &blocks, int64_t rank) {
   int64_t others = blocks.size() - 1;
@@ -43,17 +47,17 @@ Traffic allReduceTraffic(int64_t elements, int64_t elementBytes, int64_t ranks, 
   return {bytes - own + (ranks - 1) * own, messages - chunks(own) + (ranks - 1) * chunks(own)};
 }
 
-int64_t addendBytes(int64_t ownBytes) { return std::min(ownBytes, 2 * kChunkBytes); }
+int64_t addendBytes(int64_t ownBytes, int64_t chunkBytes) { return std::min(ownBytes, 2 * chunkBytes); }
 
-int64_t reduceScatterWorkspace(const std::vector<int64_t> &blocks, int64_t rank) {
-  return workspace(blocks.size(), blocks[rank]);
+int64_t reduceScatterWorkspace(const std::vector<int64_t> &blocks, int64_t rank, int64_t chunkBytes) {
+  return workspace(blocks.size(), blocks[rank], chunkBytes);
 }
 
-int64_t allReduceWorkspace(int64_t elements, int64_t elementBytes, int64_t ranks, int64_t rank) {
+int64_t allReduceWorkspace(int64_t elements, int64_t elementBytes, int64_t ranks, int64_t rank, int64_t chunkBytes) {
   int64_t bytes = elements * elementBytes;
   if (bytes <= kSmallAllReduceBytes)
     return (ranks - 1) * sbp::alignUp(bytes, sbp::kAlignmentBytes);
-  return workspace(ranks, sbp::pieceOf(elements, ranks, rank).count * elementBytes);
+  return workspace(ranks, sbp::pieceOf(elements, ranks, rank).count * elementBytes, chunkBytes);
 }
 
 } // namespace splitcast::ccl

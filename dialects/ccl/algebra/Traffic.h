@@ -34,6 +34,13 @@ struct Traffic {
 /// A large block is sent in messages of this size, so that the received addends are still in the cache when they are
 /// added.
 inline constexpr int64_t kChunkBytes = 1 << 20;
+
+/// On GPUs a sum sends larger chunks, since there each round takes some 20 us more than its bytes do: those that a rank
+/// receives in one round have so many bytes in all.
+inline constexpr int64_t kDeviceRoundBytes = 32 << 20;
+/// Returns the size of these chunks in a group of `ranks`: a multiple of kChunkBytes.
+int64_t deviceChunkBytes(int64_t ranks, int64_t roundBytes = kDeviceRoundBytes);
+
 /// An all-reduce of at most so many bytes sends the whole tensor to every other rank, in one round instead of two.
 inline constexpr int64_t kSmallAllReduceBytes = 4096;
 
@@ -50,10 +57,11 @@ Traffic allToAllTraffic(const std::vector<int64_t> &sends, int64_t rank);
 
 /// Returns the bytes of the buffer for the addends of one other rank, in a sum of `ownBytes`: it has room for all of
 /// them, or for two chunks that are used in turns, if there are more.
-int64_t addendBytes(int64_t ownBytes);
+int64_t addendBytes(int64_t ownBytes, int64_t chunkBytes = kChunkBytes);
 /// Return the bytes of scratch memory that the receiver of addends needs: addendBytes for each other rank, aligned.
-int64_t reduceScatterWorkspace(const std::vector<int64_t> &blocks, int64_t rank);
-int64_t allReduceWorkspace(int64_t elements, int64_t elementBytes, int64_t ranks, int64_t rank);
+int64_t reduceScatterWorkspace(const std::vector<int64_t> &blocks, int64_t rank, int64_t chunkBytes = kChunkBytes);
+int64_t allReduceWorkspace(int64_t elements, int64_t elementBytes, int64_t ranks, int64_t rank,
+                           int64_t chunkBytes = kChunkBytes);
 
 } // namespace splitcast::ccl
 

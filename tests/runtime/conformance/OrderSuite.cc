@@ -16,7 +16,8 @@ class StartedAllReduce {
 public:
   StartedAllReduce(RankContext &context, Communicator &communicator, int64_t elements, int64_t salt = 0)
       : elements(elements), size(communicator.size()), salt(salt), data(elements * 4),
-        workspace(ccl::allReduceWorkspace(elements, 4, communicator.size(), communicator.rank())) {
+        workspace(
+            ccl::allReduceWorkspace(elements, 4, communicator.size(), communicator.rank(), communicator.chunkBytes())) {
     for (int64_t i = 0; i < elements; ++i)
       data.as<float>()[i] = integerAt(communicator.rank(), i + salt);
     event = communicator.allReduce(data.buffer(), elements, ElementType::F32, workspace.buffer(), stream,

@@ -102,7 +102,8 @@ template <typename T> static void reduceScatterOf(RankContext &context, bool inP
   auto communicator = createCommunicator(context);
   for (const Blocks &blocks : blockPatterns(context.size(), sizeof(T))) {
     const Blocks bytes = times(blocks, sizeof(T));
-    GuardedBuffer data(total(bytes)), workspace(ccl::reduceScatterWorkspace(bytes, context.rank()));
+    GuardedBuffer data(total(bytes));
+    GuardedBuffer workspace(ccl::reduceScatterWorkspace(bytes, context.rank(), communicator->chunkBytes()));
     for (int64_t i = 0; i < total(blocks); ++i)
       data.as<T>()[i] = integerAt(context.rank(), i);
     const std::optional<ccl::Traffic> before = context.sent();
@@ -135,7 +136,8 @@ template <typename T> static void allReduceOf(RankContext &context) {
   for (int64_t elements : {int64_t{0}, int64_t{1}, small - 1, small, small + 1, chunk + 1, chunk * context.size(),
                            (2 * chunk + 1) * context.size() + 1}) {
     GuardedBuffer data(elements * sizeof(T));
-    GuardedBuffer workspace(ccl::allReduceWorkspace(elements, sizeof(T), context.size(), context.rank()));
+    GuardedBuffer workspace(
+        ccl::allReduceWorkspace(elements, sizeof(T), context.size(), context.rank(), communicator->chunkBytes()));
     for (int64_t i = 0; i < elements; ++i)
       data.as<T>()[i] = integerAt(context.rank(), i);
     const std::optional<ccl::Traffic> before = context.sent();
@@ -164,7 +166,8 @@ template <typename T> static void roundedOnce(RankContext &context) {
   const int64_t elements = 5, size = context.size();
   const double coarse = std::ldexp(1.0, T::kBits);
   GuardedBuffer data(elements * sizeof(T));
-  GuardedBuffer workspace(ccl::allReduceWorkspace(elements, sizeof(T), size, context.rank()));
+  GuardedBuffer workspace(
+      ccl::allReduceWorkspace(elements, sizeof(T), size, context.rank(), communicator->chunkBytes()));
   std::fill_n(data.as<T>(), elements, T(context.rank() == 0 ? coarse : 1));
   finish(context, communicator->allReduce(data.buffer(), elements, elementType<T>(), workspace.buffer(), stream,
                                           {"all-reduce"}));
@@ -221,8 +224,9 @@ template <typename T> static void treeOrderOf(RankContext &context) {
     for (int64_t r = 0; r < size; ++r)
       blocks.push_back(sbp::pieceOf(elements, size, r).count);
     GuardedBuffer reduced(elements * sizeof(T)), scattered(elements * sizeof(T));
-    GuardedBuffer workspace(std::max(ccl::reduceScatterWorkspace(times(blocks, sizeof(T)), context.rank()),
-                                     ccl::allReduceWorkspace(elements, sizeof(T), size, context.rank())));
+    const int64_t chunk = communicator->chunkBytes();
+    GuardedBuffer workspace(std::max(ccl::reduceScatterWorkspace(times(blocks, sizeof(T)), context.rank(), chunk),
+                                     ccl::allReduceWorkspace(elements, sizeof(T), size, context.rank(), chunk)));
     for (int64_t i = 0; i < elements; ++i)
       reduced.as<T>()[i] = scattered.as<T>()[i] = static_cast<T>(roughAt(context.rank(), i));
     finish(context, communicator->allReduce(reduced.buffer(), elements, elementType<T>(), workspace.buffer(), stream,

@@ -24,8 +24,9 @@ elif nvidia-smi -L >/dev/null 2>&1; then
     check "$size" cuda SPLITCAST_SHARE_GPUS=1
   done
 else
-  for size in 1 3 4; do
-    check "$size" cuda SPLITCAST_CUDA_ON_CPU_DEVICES="$size" SPLITCAST_CUDA_ON_CPU_SEED="$size" LD_PRELOAD="$PWD/$4"
+  for size in 1 3 4; do # sums of many rounds, with the shortest chunks
+    check "$size" cuda SPLITCAST_CUDA_ON_CPU_DEVICES="$size" SPLITCAST_CUDA_ON_CPU_SEED="$size" LD_PRELOAD="$PWD/$4" \
+      SPLITCAST_NCCL_ROUND_MIB=1
   done
   check 3 cuda SPLITCAST_SHARE_GPUS=1 LD_PRELOAD="$PWD/$4"
 fi

@@ -1,0 +1,20 @@
+// What a sum receives: on GPUs two chunks of 10 MiB (a third of 32, in whole MiB) from each of three other ranks; on CPUs
+// two of 1 MiB.
+// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-report 2>&1 >/dev/null \
+// RUN:   | FileCheck %s --match-full-lines
+// RUN: sed 's/"cuda"/"cpu"/' %s | splitcast-opt -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower \
+// RUN:   -exec-report 2>&1 >/dev/null | FileCheck %s --match-full-lines --check-prefix=CPU
+
+// CHECK: staging 62.915 MB
+// CPU: staging 6.291 MB
+#p = #sbp.placement<"cuda", [dp = 4]>
+#B = #sbp.nd<#p, [B]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4096x8192xf32, #B>
+func.func @train(%x: tensor<4x4096xf32, #S0>) -> tensor<f32> {
+  %w = sbp.read @w : tensor<4096x8192xf32>
+  %0 = nn.matmul %x, %w : (tensor<4x4096xf32, #S0>, tensor<4096x8192xf32>) -> tensor<4x8192xf32>
+  %1 = nn.reduce_sum %0 {dims = array<i64: 0, 1>} : (tensor<4x8192xf32>) -> tensor<f32>
+  nn.minimize %1 : tensor<f32> with #nn.sgd<lr = 0.5>
+  return %1 : tensor<f32>
+}
