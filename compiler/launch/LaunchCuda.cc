@@ -5,79 +5,100 @@
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/nccl/NcclCommunicator.h"
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <string>
 #include <unistd.h>
+#include <vector>
 
 namespace splitcast {
 namespace {
+
+/// What the environment asks for. It must be the same on all ranks: they would
+/// wait for each other in different collectives, or compute different bits.
+struct Settings {
+  bool sharesGpus = false, usesWindows = false, ncclSums = false, allowsTf32 = false, capturesGraphs = true;
+  double timedGflop = std::numeric_limits<double>::infinity();
+  int64_t roundMib = runtime::NcclCommunicatorOptions().roundBytes >> 20;
+
+  /// Returns the variables with their values, which have no blanks.
+  std::vector<std::string> words() const {
+    return {absl::StrCat("SPLITCAST_SHARE_GPUS=", sharesGpus ? 1 : 0),
+            absl::StrCat("SPLITCAST_NCCL_WINDOWS=", usesWindows ? 1 : 0),
+            absl::StrCat("SPLITCAST_NCCL_SUMS=", ncclSums ? 1 : 0),
+            absl::StrCat("SPLITCAST_TF32=", allowsTf32 ? 1 : 0),
+            absl::StrCat("SPLITCAST_CUDA_GRAPHS=", capturesGraphs ? 1 : 0),
+            absl::StrCat("SPLITCAST_TIME_PRODUCTS=", timedGflop),
+            absl::StrCat("SPLITCAST_NCCL_ROUND_MIB=", roundMib)};
+  }
+};
 
 bool is(const char *variable, const char *wanted) {
   const char *value = std::getenv(variable);
   return value && std::string(value) == wanted;
 }
 
-bool isSet(const char *variable) { return is(variable, "1"); }
-
-const int64_t kMostRoundBytes = runtime::NcclCommunicatorOptions().roundBytes;
-
-/// Returns the MiB that a sum receives in a round.
-absl::StatusOr<int64_t> roundMib() {
-  const char *text = std::getenv("SPLITCAST_NCCL_ROUND_MIB");
-  int64_t mib = kMostRoundBytes >> 20;
-  if (text && *text && (!absl::SimpleAtoi(text, &mib) || mib < 1 || mib > kMostRoundBytes >> 20))
+absl::StatusOr<Settings> readSettings() {
+  Settings settings;
+  settings.sharesGpus = is("SPLITCAST_SHARE_GPUS", "1");
+  settings.usesWindows = is("SPLITCAST_NCCL_WINDOWS", "1");
+  settings.ncclSums = is("SPLITCAST_NCCL_SUMS", "1");
+  settings.allowsTf32 = is("SPLITCAST_TF32", "1");
+  settings.capturesGraphs = !is("SPLITCAST_CUDA_GRAPHS", "0");
+  const char *text = std::getenv("SPLITCAST_TIME_PRODUCTS");
+  if (text && *text && (!absl::SimpleAtod(text, &settings.timedGflop) || !(settings.timedGflop >= 0)))
+    return absl::InvalidArgumentError(absl::StrCat("SPLITCAST_TIME_PRODUCTS is '", text,
+                                                   "'; it must be a number that is not negative: the least GFLOP of ",
+                                                   "products that are timed"));
+  const int64_t most = settings.roundMib;
+  text = std::getenv("SPLITCAST_NCCL_ROUND_MIB");
+  if (text && *text &&
+      (!absl::SimpleAtoi(text, &settings.roundMib) || settings.roundMib < 1 || settings.roundMib > most))
     return absl::InvalidArgumentError(absl::StrCat("SPLITCAST_NCCL_ROUND_MIB is '", text, "'; it must be from 1 to ",
-                                                   kMostRoundBytes >> 20,
-                                                   ": the MiB that a sum over ranks receives in a round"));
-  return mib;
+                                                   most, ": the MiB that a sum over ranks receives in a round"));
+  return settings;
 }
 
-/// Returns what a rank tells the others: the GPU that it chooses, and what its
-/// environment asks for. Sets `number` to the GPU's number.
-absl::StatusOr<std::string> chosenDevice(const LaunchBackendOptions &options, int *number) {
+/// Returns the number of the GPU that this rank chooses.
+absl::StatusOr<int> chooseDevice(const LaunchBackendOptions &options) {
   const int devices = runtime::countCudaDevices();
   if (devices == 0)
     return absl::FailedPreconditionError("this process sees no GPU, or its driver is too old; check nvidia-smi and "
                                          "CUDA_VISIBLE_DEVICES, or run with --device=cpu");
-  SPLITCAST_ASSIGN_OR_RETURN(int64_t mib, roundMib());
-  *number = static_cast<int>(options.localRank % devices); // each rank may see a GPU of its own
-  SPLITCAST_ASSIGN_OR_RETURN(std::string id, runtime::cudaDeviceId(*number));
-  return absl::StrCat(isSet("SPLITCAST_SHARE_GPUS") ? "shares " : "- ",
-                      isSet("SPLITCAST_NCCL_WINDOWS") ? "windows " : "- ", "round=", mib, " ", id);
+  return static_cast<int>(options.localRank % devices); // each rank may see a GPU of its own
 }
 
-/// Returns the fewest bytes of a round that a rank asks for.
-int64_t leastRoundBytes(const std::vector<std::string> &devices) {
-  int64_t least = kMostRoundBytes;
-  for (const std::string &device : devices)
-    for (absl::string_view word : absl::StrSplit(device, ' '))
-      if (int64_t mib = 0; absl::ConsumePrefix(&word, "round=") && absl::SimpleAtoi(word, &mib))
-        least = std::min(least, mib << 20);
-  return least;
-}
+/// What each rank says of itself: its settings and, last, its GPU's id.
+using Words = std::vector<std::vector<std::string>>;
 
-bool allSay(const std::vector<std::string> &devices, const char *word) {
-  return std::all_of(devices.begin(), devices.end(),
-                     [&](const std::string &device) { return absl::StrContains(device, word); });
-}
-
-/// Returns whether ranks share GPUs, which is allowed if all ask for it. All
-/// ranks get the same result or the same kind of error.
-absl::StatusOr<bool> areShared(const std::vector<std::string> &devices, int64_t localRanks) {
-  std::map<std::string, size_t> users;
-  for (size_t rank = 0; rank < devices.size(); ++rank) {
-    if (devices[rank].empty())
+/// All ranks get the same result, or the same error.
+absl::Status haveSameSettings(const Words &ranks) {
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (ranks[rank].size() < 2)
       return absl::FailedPreconditionError(absl::StrCat("rank ", rank, " has no GPU to use; see its error"));
-    auto [known, isNew] = users.emplace(devices[rank].substr(devices[rank].rfind(' ')), rank);
-    if (!isNew && !allSay(devices, "shares "))
+    for (size_t word = 0; word + 1 < std::min(ranks[0].size(), ranks[rank].size()); ++word)
+      if (ranks[rank][word] != ranks[0][word])
+        return absl::FailedPreconditionError(absl::StrCat("rank 0 has ", ranks[0][word], ", but rank ", rank, " has ",
+                                                          ranks[rank][word],
+                                                          "; give all ranks the same environment (mpirun: -x NAME)"));
+  }
+  return absl::OkStatus();
+}
+
+/// Returns whether ranks share GPUs, which is allowed if they ask for it. All
+/// ranks get the same result or the same kind of error.
+absl::StatusOr<bool> areShared(const Words &ranks, const Settings &settings, int64_t localRanks) {
+  std::map<std::string, size_t> users;
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    auto [known, isNew] = users.emplace(ranks[rank].back(), rank);
+    if (!isNew && !settings.sharesGpus)
       return absl::FailedPreconditionError(
           absl::StrCat("there are ", localRanks, " ranks on this machine, and this one sees ",
                        runtime::countCudaDevices(), " GPUs: ranks ", known->second, " and ", rank,
@@ -85,8 +106,8 @@ absl::StatusOr<bool> areShared(const std::vector<std::string> &devices, int64_t 
                        "(CUDA_VISIBLE_DEVICES), or set SPLITCAST_SHARE_GPUS=1 on all ranks to share GPUs, which is ",
                        "slow and meant for tests"));
   }
-  const bool shared = users.size() < devices.size();
-  if (shared && static_cast<int64_t>(devices.size()) != localRanks)
+  const bool shared = users.size() < ranks.size();
+  if (shared && static_cast<int64_t>(ranks.size()) != localRanks)
     return absl::UnimplementedError(
         "ranks of several machines cannot share GPUs, which is meant for tests on one machine; start fewer ranks");
   return shared;
@@ -102,38 +123,33 @@ void pretendOwnHosts(int64_t localRank) {
   setenv("NCCL_IB_DISABLE", "1", 0);
 }
 
-absl::StatusOr<std::unique_ptr<runtime::Device>> makeDevice(int number) {
+/// Sets the rank's device, and returns the words by which the others know it.
+absl::StatusOr<std::string> makeDevice(const LaunchBackendOptions &options, Settings &settings,
+                                       std::unique_ptr<runtime::Device> &made) {
+  SPLITCAST_ASSIGN_OR_RETURN(settings, readSettings());
   runtime::CudaDeviceOptions device;
-  device.number = number;
-  device.capturesGraphs = !is("SPLITCAST_CUDA_GRAPHS", "0");
-  device.products.allowsTf32 = isSet("SPLITCAST_TF32");
-  if (const char *text = std::getenv("SPLITCAST_TIME_PRODUCTS"); text && *text) {
-    double least = 0;
-    if (!absl::SimpleAtod(text, &least) || !(least >= 0))
-      return absl::InvalidArgumentError(absl::StrCat("SPLITCAST_TIME_PRODUCTS is '", text,
-                                                     "'; it must be a number that is not negative: the least GFLOP of ",
-                                                     "products that are timed"));
-    device.products.leastTimedFlops = 1e9 * least;
-  }
-  return runtime::createCudaDevice(device);
+  SPLITCAST_ASSIGN_OR_RETURN(device.number, chooseDevice(options));
+  device.capturesGraphs = settings.capturesGraphs;
+  device.products.allowsTf32 = settings.allowsTf32;
+  device.products.leastTimedFlops = 1e9 * settings.timedGflop;
+  SPLITCAST_ASSIGN_OR_RETURN(std::string id, runtime::cudaDeviceId(device.number));
+  SPLITCAST_ASSIGN_OR_RETURN(made, runtime::createCudaDevice(device));
+  return absl::StrCat(absl::StrJoin(settings.words(), " "), " ", id);
 }
 
 absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::unique_ptr<runtime::Communicator> host) {
   LaunchBackend backend;
-  int number = 0;
-  absl::StatusOr<std::string> chosen = chosenDevice(options, &number);
-  absl::Status status = chosen.status();
-  if (status.ok()) {
-    absl::StatusOr<std::unique_ptr<runtime::Device>> made = makeDevice(number);
-    status = made.status();
-    if (made.ok())
-      backend.device = *std::move(made);
-  }
+  Settings settings;
+  absl::StatusOr<std::string> mine = makeDevice(options, settings, backend.device);
   // A rank without a GPU must not leave the others waiting for it in NCCL.
-  absl::StatusOr<std::vector<std::string>> all = host->exchange(status.ok() ? *chosen : "", {"choice of GPUs"});
-  if (!status.ok() || !all.ok())
-    return status.ok() ? all.status() : status;
-  SPLITCAST_ASSIGN_OR_RETURN(bool shared, areShared(*all, options.localRanks));
+  absl::StatusOr<std::vector<std::string>> all = host->exchange(mine.ok() ? *mine : "", {"choice of GPUs"});
+  SPLITCAST_RETURN_IF_ERROR(mine.status());
+  SPLITCAST_RETURN_IF_ERROR(all.status());
+  Words ranks;
+  for (const std::string &rank : *all)
+    ranks.push_back(absl::StrSplit(rank, ' '));
+  SPLITCAST_RETURN_IF_ERROR(haveSameSettings(ranks));
+  SPLITCAST_ASSIGN_OR_RETURN(bool shared, areShared(ranks, settings, options.localRanks));
   if (shared)
     pretendOwnHosts(options.localRank);
   // With this, the communicators of several streams start their work in the
@@ -142,9 +158,9 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
   runtime::avoidKnownNcclDefects();
   runtime::NcclCommunicatorOptions nccl;
   nccl.timeout = options.timeout;
-  nccl.deterministic = !isSet("SPLITCAST_NCCL_SUMS");
-  nccl.usesWindows = allSay(*all, "windows ") && !shared; // sockets copy the data anyway
-  nccl.roundBytes = leastRoundBytes(*all);
+  nccl.deterministic = !settings.ncclSums;
+  nccl.usesWindows = settings.usesWindows && !shared; // sockets copy the data anyway
+  nccl.roundBytes = settings.roundMib << 20;
   nccl.onStuck = options.endProcess;
   SPLITCAST_ASSIGN_OR_RETURN(backend.communicator, runtime::createNcclCommunicator(std::move(host), nccl));
   return backend;

@@ -78,7 +78,7 @@ std::optional<int64_t> deviceAttentionWorkspace(const AttentionExtents &call) {
 bool isFlashAttention(const AttentionExtents &call) {
   constexpr int64_t kSmallFloat = 2, kWidths = 8, kWidest = 128;
   return call.elementBytes == kSmallFloat && !call.hasMask && call.width % kWidths == 0 && call.width <= kWidest &&
-         (call.positions > 1 || call.keys > 1);
+         call.keys > 1; // cuDNN 9.18's notes: no gradients for one key
 }
 
 /// The workspace of cuDNN itself has, for the gradient, a small float per

@@ -18,14 +18,18 @@ public:
   static absl::StatusOr<std::shared_ptr<CudaCode>> load(const std::string &ptx, const std::string &what);
   CudaCode(const CudaCode &) = delete;
   CudaCode &operator=(const CudaCode &) = delete;
-  ~CudaCode() { cudaLibraryUnload(library); }
+  ~CudaCode();
 
   absl::StatusOr<cudaKernel_t> kernel(const std::string &name, const std::string &what) const;
 
 private:
-  explicit CudaCode(cudaLibrary_t library) : library(library) {}
+  CudaCode() = default;
+  absl::Status statusOf(cudaError_t error, const std::string &what) const;
 
-  const cudaLibrary_t library;
+  /// How much is kept of the assembler's log. Its first lines tell the reason.
+  static constexpr size_t kLogBytes = 4096;
+  char log[kLogBytes] = {}; ///< the driver may assemble, and write it, when the first kernel is asked for
+  cudaLibrary_t library = nullptr;
 };
 
 } // namespace splitcast::runtime

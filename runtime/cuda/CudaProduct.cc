@@ -205,11 +205,13 @@ private:
           blasStatus(cublasLtMatmulAlgoGetHeuristic(library.handle, operation, first, second, result, result,
                                                     preference, static_cast<int>(found.size()), found.data(), &count));
     cublasLtMatmulPreferenceDestroy(preference);
-    if (status.ok() && count == 0)
+    found.resize(status.ok() ? count : 0);
+    llvm::erase_if(found,
+                   [](const cublasLtMatmulHeuristicResult_t &one) { return one.state != CUBLAS_STATUS_SUCCESS; });
+    if (status.ok() && found.empty())
       status = absl::UnimplementedError(absl::StrCat("cuBLASLt has no algorithm for products of ", product.m, " x ",
                                                      product.n, " x ", product.k, " of ", nameOf(product.type)));
     SPLITCAST_RETURN_IF_ERROR(status);
-    found.resize(count);
     SPLITCAST_ASSIGN_OR_RETURN(cublasLtMatmulAlgo_t chosen, fastestOf(found));
     return &(algorithms[alignment] = chosen);
   }

@@ -2,12 +2,28 @@
 
 #include "runtime/api/StatusMacros.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace splitcast::runtime {
+
+namespace {
+
+/// Before this version, gradients of attention read invalid memory in CUDA
+/// graphs where the keys are no multiple of 128 (release notes of
+/// cudnn-frontend 1.16.0).
+constexpr size_t kLeastVersion = 91501;
+
+} // namespace
 
 absl::StatusOr<cudnnHandle_t> cudnnHandle() {
   static cudnnHandle_t handle = nullptr;
-  if (!handle)
-    SPLITCAST_RETURN_IF_ERROR(cudnnStatusOf(cudnnCreate(&handle), "creating a handle"));
+  if (handle)
+    return handle;
+  if (const size_t version = cudnnGetVersion(); version < kLeastVersion)
+    return absl::FailedPreconditionError(
+        absl::StrCat("cuDNN ", version / 10000, ".", version / 100 % 100, ".", version % 100,
+                     " reads invalid memory in attention's gradient; install 9.15.1 or later"));
+  SPLITCAST_RETURN_IF_ERROR(cudnnStatusOf(cudnnCreate(&handle), "creating a handle"));
   return handle;
 }
 

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -104,6 +105,19 @@ struct ExpandTileProductsPass : PassWrapper<ExpandTileProductsPass, OperationPas
   void runOnOperation() override { expandTileProducts(getOperation()); }
 };
 
+/// Says that blocks have exactly the threads that upstream's lowering says
+/// they have at most: ptxas then has no reason to save registers.
+struct ExactBlocksPass : PassWrapper<ExactBlocksPass, OperationPass<gpu::GPUModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExactBlocksPass)
+  StringRef getArgument() const override { return "splitcast-exact-blocks"; }
+  void runOnOperation() override {
+    getOperation()->walk([](LLVM::LLVMFuncOp function) {
+      if (Attribute threads = function->removeAttr(NVVM::NVVMDialect::getMaxntidAttrName()))
+        function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), threads);
+    });
+  }
+};
+
 /// Lowers the vector ops that convert-vector-to-llvm leaves.
 struct LowerVectorPass : PassWrapper<LowerVectorPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerVectorPass)
@@ -140,6 +154,7 @@ void buildNvvmPipeline(OpPassManager &passes, const PtxTarget &target) {
   options.useBarePtrCallConv = true;
   options.indexBitwidth = 0; // as wide as pointers
   module.addPass(createConvertGpuOpsToNVVMOps(options));
+  module.addPass(std::make_unique<ExactBlocksPass>());
   module.addPass(createConvertMathToLLVMPass());
   module.addPass(createCanonicalizerPass());
   module.addPass(createCSEPass());

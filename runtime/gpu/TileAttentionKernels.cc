@@ -80,14 +80,15 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// Emits a launch with a block for each kRows of `rows` rows of each sample and head, and two tiles of `tileRows`
-  /// rows in shared memory. The body gets the first row of the block. With `lastFirst`, blocks of the last rows come
-  /// first: with causality, they have most to do.
+  /// rows in shared memory. The body gets the first row of the block. Blocks of one head are neighbors, so that the
+  /// chip's cache has what they all walk over. With `lastFirst`, those of the last rows come first: with causality,
+  /// they have most to do.
   void launchBlocks(int64_t rows, bool lastFirst, int64_t tileRows, function_ref<void(Value)> body) {
     const int64_t blocks = (rows + kRows - 1) / kRows, together = call.samples * call.heads;
     const SharedArray tile = {{tileRows, depth * kTileDepth + 4}, b.getF32Type()}; // 4: no two threads read one bank
     launch(blocks * together, kWarps, {tile, tile}, [&](ValueRange shared) {
       tiles = llvm::to_vector_of<Value>(shared);
-      Value ofHead = rest(block, together), nth = quotient(block, together);
+      Value ofHead = quotient(block, blocks), nth = rest(block, blocks);
       sample = quotient(ofHead, call.heads), head = rest(ofHead, call.heads);
       group = quotient(lane, 4), inGroup = rest(lane, 4);
       Value first = times(lastFirst ? minus(number(blocks - 1), nth) : nth, kRows);

@@ -229,11 +229,40 @@ TEST(CudaErrors, AttentionMayGiveOtherBits) {
                3, {"library call 'attention'", "may give other bits from run to run"});
 }
 
-TEST(CudaErrors, WhatIsTimedIsNoNumber) {
-  for (const char *value : {"abc", "-1"})
-    expectErrors(
-        onCuda(textModel(), {"SPLITCAST_CUDA_ON_CPU_DEVICES=3", std::string("SPLITCAST_TIME_PRODUCTS=") + value}), 3,
-        {std::string("SPLITCAST_TIME_PRODUCTS is '") + value + "'"});
+TEST(CudaErrors, ACudnnThatReadsInvalidMemory) {
+  expectErrors(onCuda(with(gptOfWholeVectors(), {"--enable-zero=stage=1,compute-type=bf16"}),
+                      {"SPLITCAST_CUDA_ON_CPU_DEVICES=3", "SPLITCAST_CUDA_ON_CPU_CUDNN_VERSION=91500"}),
+               3, {"library call 'attention'", "cuDNN 9.15.0", "9.15.1 or later"});
+}
+
+TEST(CudaErrors, SettingsThatAreNoNumbers) {
+  for (const auto &[name, value] : {std::pair{"SPLITCAST_TIME_PRODUCTS", "abc"},
+                                    {"SPLITCAST_TIME_PRODUCTS", "-1"},
+                                    {"SPLITCAST_NCCL_ROUND_MIB", "0"},
+                                    {"SPLITCAST_NCCL_ROUND_MIB", "33"}})
+    expectErrors(onCuda(textModel(), {"SPLITCAST_CUDA_ON_CPU_DEVICES=3", std::string(name) + "=" + value}), 3,
+                 {std::string(name) + " is '" + value + "'"});
+}
+
+// With different ones, ranks would wait for each other in different collectives, or compute different bits.
+TEST(CudaErrors, SettingsThatDiffer) {
+  for (const char *setting :
+       {"SPLITCAST_NCCL_SUMS=1", "SPLITCAST_TF32=1", "SPLITCAST_CUDA_GRAPHS=0", "SPLITCAST_NCCL_ROUND_MIB=5",
+        "SPLITCAST_TIME_PRODUCTS=3", "SPLITCAST_NCCL_WINDOWS=1", "SPLITCAST_SHARE_GPUS=1"}) {
+    Job job;
+    job.ranks = 3;
+    job.directory = makeWorkDirectory();
+    for (int rank = 0; rank < 3; ++rank) {
+      std::vector<std::string> variables = {"SPLITCAST_CUDA_ON_CPU_DEVICES=3"};
+      if (rank == 1)
+        variables.push_back(setting);
+      job.commands.push_back(onCuda(with(textModel(), {"--steps=2"}), variables));
+    }
+    const JobResult result = runJob(job);
+    EXPECT_FALSE(result.succeeded());
+    for (const std::string &output : result.rankOutputs)
+      EXPECT_THAT(output, HasSubstr(std::string("but rank 1 has ") + setting + "; give all ranks the same"));
+  }
 }
 
 TEST(CudaErrors, NoDevice) { expectErrors(onCuda(textModel(), {"SPLITCAST_CUDA_ON_CPU_DEVICES=0"}), 3, {"no GPU"}); }

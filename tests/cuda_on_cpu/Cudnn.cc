@@ -339,6 +339,12 @@ using namespace splitcast::cuda_on_cpu; // the functions below are C's
 
 extern "C" {
 
+/// SPLITCAST_CUDA_ON_CPU_CUDNN_VERSION says which, as 91300 for 9.13.0.
+size_t cudnnGetVersion() {
+  const char *wanted = std::getenv("SPLITCAST_CUDA_ON_CPU_CUDNN_VERSION");
+  return wanted ? std::atoi(wanted) : CUDNN_VERSION;
+}
+
 cudnnStatus_t cudnnCreate(cudnnHandle_t *handle) {
   static int one;
   *handle = reinterpret_cast<cudnnHandle_t>(&one);

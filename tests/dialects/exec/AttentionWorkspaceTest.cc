@@ -97,7 +97,7 @@ TEST(AttentionWorkspaceTest, WhatFlashAttentionTakes) {
   extents.hasMask = true;
   EXPECT_FALSE(isFlashAttention(extents));
   for (auto [positions, keys, isTaken] :
-       {std::tuple<int64_t, int64_t, bool>{1, 1, false}, {1, 2, true}, {2, 1, true}}) {
+       {std::tuple<int64_t, int64_t, bool>{1, 1, false}, {1, 2, true}, {2, 1, false}}) {
     extents = extentsOf(false, 2);
     extents.positions = positions;
     extents.keys = keys;
