@@ -41,8 +41,16 @@ _elementwise("add", sc.add, lambda x, number: x + number, lambda number, x: x + 
 _elementwise("sub", sc.sub, lambda x, number: x - number, lambda number, x: number - x)
 _elementwise("mul", sc.mul, lambda x, number: x * number, lambda number, x: x * number)
 _elementwise("div", sc.div, lambda x, number: x / number, lambda number, x: sc.pow(x, -1) * number)
-_elementwise("maximum", sc.maximum, None, None)
-_elementwise("minimum", sc.minimum, None, None)
+
+
+def _in_equal_parts(of):
+    """The maximum or minimum of two tensors. Of equal ones each gets half of the gradient, and NaN stays NaN: `of` gives
+    all of it to its second operand, and its second operand if one of them is NaN."""
+    return lambda a, b: of(a, b) if is_integer(a) else of(a, b) * 0.5 + of(b, a) * 0.5
+
+
+_elementwise("maximum", _in_equal_parts(sc.maximum), None, None)
+_elementwise("minimum", _in_equal_parts(sc.minimum), None, None)
 OPS["aten.max.other"], OPS["aten.min.other"] = OPS["aten.maximum.Tensor"], OPS["aten.minimum.Tensor"]
 OPS["aten.maximum.default"], OPS["aten.minimum.default"] = OPS["aten.max.other"], OPS["aten.min.other"]
 
@@ -63,9 +71,38 @@ def square(importer, x):
     return x * x
 
 
+def _exact_near_0(importer, x, plain, exact):
+    """`plain`, but exact(x) where x is near 0, with the gradient of `plain`."""
+    bound = importer.constant(0.5, x.dtype)
+    near = sc.minimum(sc.maximum(x, -bound), bound)
+    is_near = as_type(sc.compare(near, x, "eq"), x.dtype)
+    return sc.select(is_near, plain + sc.stop_gradient(exact(near) - plain), plain)
+
+
 @op("aten.log1p.default")
 def log1p(importer, x):
-    return sc.log(x + 1.0)
+    """The rounding of 1 + x to u is undone: log(1 + x) is log(u) x / (u - 1) (Goldberg 1991, doi:10.1145/103162.103163)."""
+    one = importer.constant(1.0, x.dtype)
+
+    def exact(x):
+        u = x + 1.0
+        is_one = as_type(sc.compare(u, one, "eq"), x.dtype)
+        return sc.select(is_one, x, sc.log(u) * x / sc.select(is_one, one, u - 1.0))
+
+    return _exact_near_0(importer, x, sc.log(x + 1.0), exact)
+
+
+@op("aten.expm1.default")
+def expm1(importer, x):
+    """As log1p: exp(x) - 1 is (u - 1) x / log(u), where u is exp(x), rounded."""
+    one = importer.constant(1.0, x.dtype)
+
+    def exact(x):
+        u = sc.exp(x)
+        is_one = as_type(sc.compare(u, one, "eq"), x.dtype)
+        return sc.select(is_one, x, (u - 1.0) * x / sc.select(is_one, one, sc.log(u)))
+
+    return _exact_near_0(importer, x, sc.exp(x) - 1.0, exact)
 
 
 @op("aten.softplus.default")
@@ -100,22 +137,26 @@ def _is_above_0(importer, x):
 def elu(importer, x, alpha=1.0, scale=1.0, input_scale=1.0):
     if scale != 1 or input_scale != 1:
         raise Missing("scales %s and %s are not supported, only 1 and 1" % (scale, input_scale))
-    below = sc.exp(sc.minimum(importer.constant(0.0, x.dtype), x)) - 1.0
+    below = expm1(importer, sc.minimum(importer.constant(0.0, x.dtype), x))
     return sc.select(_is_above_0(importer, x), x, below * alpha)
 
 
-@op("aten.clamp.default", "aten.clamp_.default", "aten.clip.default", "aten.clamp.Tensor")
+@op("aten.clamp.default", "aten.clamp_.default", "aten.clip.default", "aten.hardtanh.default", "aten.hardtanh_.default")
 def clamp(importer, x, least=None, most=None):
-    """At a bound the gradient goes to x, as within: maximum() and minimum() of equal operands give it to the second."""
-    of = [each if each is None or is_tensor(each) else importer.constant(each, x.dtype) for each in (least, most)]
-    x = x if of[0] is None else sc.maximum(of[0], x)
-    return x if of[1] is None else sc.minimum(of[1], x)
+    """At a bound the gradient is 0, as in PyTorch: it goes to the constant, the second operand. NaN stays NaN."""
+    if str(importer.node.target).startswith("aten.hardtanh"):
+        least, most = -1.0 if least is None else least, 1.0 if most is None else most
+    result = x if least is None else sc.maximum(x, importer.constant(least, x.dtype))
+    result = result if most is None else sc.minimum(result, importer.constant(most, x.dtype))
+    return result if is_integer(x) else sc.select(as_type(sc.compare(x, x, "ne"), x.dtype), x, result)
 
 
-@op("aten.hardtanh.default", "aten.hardtanh_.default")
-def hardtanh(importer, x, least=-1.0, most=1.0):
-    """At a bound the gradient is 0, as in PyTorch: it goes to the constant, the second operand."""
-    return sc.minimum(sc.maximum(x, importer.constant(least, x.dtype)), importer.constant(most, x.dtype))
+@op("aten.clamp.Tensor")
+def clamp_between(importer, x, least=None, most=None):
+    for bound, of in ((least, sc.maximum), (most, sc.minimum)):
+        if bound is not None:
+            x = _in_equal_parts(of)(*_with_type_of_result(importer, x, importer.tensor(bound)))
+    return x
 
 
 @op("aten.clamp_max.default", "aten.clamp_max_.default")
@@ -130,7 +171,7 @@ def clamp_min(importer, x, least):
 
 @op("aten.relu6.default", "aten.relu6_.default")
 def relu6(importer, x):
-    return hardtanh(importer, x, 0.0, 6.0)
+    return clamp(importer, x, 0.0, 6.0)
 
 
 @op("aten.hardsigmoid.default", "aten.hardsigmoid_.default")
@@ -155,7 +196,16 @@ def gelu(importer, x, approximate="none"):
 
 @op("aten.pow.Tensor_Scalar")
 def pow_(importer, x, exponent):
-    return sc.pow(x, exponent)
+    """Whole powers by squaring, where sc.pow takes only positive numbers."""
+    if abs(exponent) <= 8 or not math.isfinite(exponent) or exponent != int(exponent):
+        return sc.pow(x, exponent)
+    result, square, left = None, x, abs(int(exponent))
+    while left:
+        if left & 1:
+            result = square if result is None else result * square
+        left >>= 1
+        square = square * square if left else square
+    return result if exponent > 0 else sc.pow(result, -1)
 
 
 @op("aten.dropout.default", "aten.dropout_.default", "aten.feature_dropout.default")

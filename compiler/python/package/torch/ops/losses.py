@@ -2,7 +2,7 @@
 import splitcast as sc
 
 from splitcast.torch.ops.elementwise import softplus_of
-from splitcast.torch.ops.shapes import transposed
+from splitcast.torch.ops.shapes import checked, transposed
 from splitcast.torch.ops.table import Missing, as_type, is_integer, op
 
 def _reduced_loss(importer, losses, reduction):
@@ -44,10 +44,14 @@ def nll(importer, x, labels, weight=None, reduction=1, ignored=-100):
     last = len(x.shape) - 1
     classes = importer.graph.iota(labels.dtype, [1] * last + [x.shape[last]], last)
     is_label = as_type(sc.compare(sc.reshape(labels, tuple(labels.shape) + (1,)), classes, "eq"), x.dtype)
+    counts = sc.not_equal(labels, ignored)
+    counted = sc.select(as_type(counts, labels.dtype), labels, importer.constant(0, labels.dtype))
     losses = -sc.sum(sc.select(is_label, x, importer.constant(0, x.dtype)), [last])
+    losses = sc.select(as_type(counts, x.dtype), losses * checked(importer, counted, x.shape[last], x.dtype),
+                       importer.constant(0, x.dtype))
     if reduction != 1:
         return _reduced_loss(importer, losses, reduction)
-    return sc.sum(losses) / as_type(sc.sum(sc.not_equal(labels, ignored)), x.dtype)
+    return sc.sum(losses) / as_type(sc.sum(counts), x.dtype)
 
 
 @op("aten.mse_loss.default")

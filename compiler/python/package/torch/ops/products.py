@@ -117,10 +117,14 @@ def _bias_of(importer, mask, dtype):
     if importer.is_boolean_value(mask, importer.node.args[3:4]):
         seen = importer.tensor(mask)
         bias = (seen - 1.0) * -unseen
-    else:
+    else:  # the largest entry of a row becomes 0, which changes no share, so that only what lies far below it is cut off
         mask = importer.tensor(mask)
         seen = sc.compare(mask, importer.constant(-math.inf, mask.dtype), "gt")
-        bias = sc.maximum(importer.constant(unseen, mask.dtype), mask)
+        finite = sc.maximum(importer.constant(torch.finfo(importer.torch_type(mask.dtype)).min, mask.dtype), mask)
+        rows = (product_of(mask.shape[:-1]), 1, mask.shape[-1])
+        largest = sc.stop_gradient(sc.max_pool(sc.reshape(finite, rows), [1, mask.shape[-1]]))
+        distance = finite - sc.reshape(largest, tuple(mask.shape[:-1]) + (1,))
+        bias = sc.maximum(importer.constant(unseen, mask.dtype), distance)
     shape = [1] * (4 - len(bias.shape)) + list(bias.shape)
     sees = sc.compare(sc.sum(seen, [len(seen.shape) - 1]), importer.constant(0, sc.f32), "gt")
     return as_type(sc.reshape(bias, shape), dtype), as_type(sc.reshape(sees, shape[:3] + [1]), dtype)

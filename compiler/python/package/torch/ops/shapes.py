@@ -141,7 +141,22 @@ def _scattered(importer, x, source, dim, start, end):
 def one_hot(importer, x, classes=-1):
     shape = importer.shape()
     numbers = importer.graph.iota(x.dtype, [1] * len(x.shape) + [shape[-1]], len(x.shape))
-    return as_type(sc.compare(sc.reshape(x, tuple(x.shape) + (1,)), numbers, "eq"), sc.i64)
+    is_class = sc.compare(sc.reshape(x, tuple(x.shape) + (1,)), numbers, "eq")
+    return as_type(is_class * sc.reshape(checked(importer, x, shape[-1], sc.f32), tuple(x.shape) + (1,)), sc.i64)
+
+
+def checked(importer, index, extent, dtype):
+    """1 for each integer of `index`. Running it is an error where one is not from 0 to extent - 1."""
+    ones = importer.tensor(torch.ones(extent, 1, dtype=importer.torch_type(dtype)))
+    return sc.reshape(sc.embedding(ones, index), index.shape)
+
+
+def _or_none(importer, place, index, extent):
+    """`place` where `index` is from 0 to extent - 1, else -1, which no table has."""
+    is_within = sc.compare(index, importer.constant(0, index.dtype), "ge") * sc.compare(
+        index, importer.constant(extent, index.dtype), "lt")
+    return sc.select(as_type(is_within, place.dtype), place, importer.constant(-1, place.dtype))
+
 
 def _rows_at(importer, x, dim, index):
     """The elements of x at the integers `index` along `dim`, which is replaced by the dimensions of `index`."""
@@ -190,7 +205,10 @@ def index(importer, x, indices):
             together = together * x.shape[each] + one
         else:
             together, one = [as_type(importer.tensor(part), sc.i64) for part in (together, one)]
-            together = together * importer.constant(x.shape[each], sc.i64) + one
+            place = together * importer.constant(x.shape[each], sc.i64) + one
+            one = one if one.shape == place.shape else expand_to(importer, one, place.shape)
+            # What is below 0 before the last dimension stays so.
+            together = _or_none(importer, place, one, x.shape[each])
     shape = list(x.shape)
     extent = product_of(shape[dim:dim + len(given)])
     x = sc.reshape(x, shape[:dim] + [extent] + shape[dim + len(given):]) if len(given) > 1 else x
@@ -212,6 +230,7 @@ def gather(importer, x, dim, index, sparse_grad=False):
             one = importer.graph.iota(sc.i64, extents, each)
         place = one if place is None else place * importer.constant(x.shape[each], sc.i64) + one
     place = place if tuple(place.shape) == tuple(index.shape) else expand_to(importer, place, index.shape)
+    place = _or_none(importer, place, as_type(index, sc.i64), x.shape[dim])
     return sc.reshape(sc.embedding(sc.reshape(x, (product_of(x.shape), 1)), place), importer.shape())
 
 

@@ -1,4 +1,6 @@
 """Reductions, statistics and norms."""
+import math
+
 import splitcast as sc
 import torch
 
@@ -34,8 +36,15 @@ def var(importer, x, dims=None, *unbiased, correction=1, keepdim=False):
     if count <= correction:
         raise Missing("the variance of %d elements with correction %s is not defined" % (count, correction))
     result = sc.variance(x, dims) * (count / (count - correction))
-    result = sc.sqrt(result) if ".std." in str(importer.node.target) else result
+    result = _root(importer, result) if ".std." in str(importer.node.target) else result
     return sc.reshape(result, importer.shape())
+
+
+def _root(importer, x):
+    """The square root, with gradient 0 at 0."""
+    is_above = as_type(sc.compare(x, importer.constant(0.0, x.dtype), "ne"), x.dtype)
+    return sc.select(is_above, sc.sqrt(sc.select(is_above, x, importer.constant(1.0, x.dtype))),
+                     importer.constant(0.0, x.dtype))
 
 
 @op("aten.amax.default", "aten.max.dim", "aten.max.default", "aten.amin.default", "aten.min.dim", "aten.min.default")
@@ -60,8 +69,9 @@ def largest(importer, x, dims=None, keepdim=False):
     values = sc.reshape(transposed(importer, x, kept + dims), (rows, 1, count))
     result = sc.stop_gradient(sc.max_pool(values, [1, count]))
     is_largest = as_type(sc.compare(values, result, "eq"), x.dtype)
-    # The sum that is added is 0; only its gradient matters.
-    distance = sc.select(is_largest, values - result, importer.constant(0, x.dtype))
+    # The sum that is added is 0; only its gradient matters. It has none where the largest is infinite.
+    is_finite = as_type(sc.compare(sc.abs(result), importer.constant(math.inf, x.dtype), "lt"), x.dtype)
+    distance = sc.select(is_largest * is_finite, values - result, importer.constant(0, x.dtype))
     result = sc.reshape(result, (rows,)) + sc.sum(distance, [1, 2]) / sc.sum(is_largest, [1, 2])
     result = -result if "min" in name else result
     result = sc.reshape(result, tuple(results[0].shape if ".dim" in name else results.shape))
