@@ -233,8 +233,11 @@ Tensor meanCrossEntropy(const Tensor &logits, const Tensor &labels, std::optiona
 
 Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, double epsilon, Caller at) {
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("layerNorm", {x, weight, bias}, at);
-  return builder ? builder->make<nn::LayerNormOp>(valueOf(x), valueOf(weight), valueOf(bias), epsilon)
-                 : invalidOf({x, weight, bias});
+  if (!builder)
+    return invalidOf({x, weight, bias});
+  if (!(epsilon >= 0.0) || !std::isfinite(epsilon))
+    return builder->fail(absl::StrCat("has epsilon = ", epsilon, "; it must be finite and at least 0"));
+  return builder->make<nn::LayerNormOp>(valueOf(x), valueOf(weight), valueOf(bias), epsilon);
 }
 
 Tensor dropout(const Tensor &x, double rate, Caller at) {

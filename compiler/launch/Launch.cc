@@ -164,6 +164,10 @@ void LaunchOptions::addTo(Flags &flags) {
     flags.letDiffer(name);
 }
 
+std::vector<std::string> LaunchOptions::writtenFiles(int64_t rank) const {
+  return {profile, reproducer.empty() ? "" : absl::StrCat(reproducer, ".", rank)};
+}
+
 //===----------------------------------------------------------------------===//
 // Launch
 //===----------------------------------------------------------------------===//

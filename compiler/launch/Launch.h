@@ -43,6 +43,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace splitcast {
 
@@ -61,6 +62,8 @@ struct LaunchOptions {
   /// Adds --timeout, --threads, --device, --transport, --profile, --reproducer, --perf-map, --any-order,
   /// --no-collectives and --kernel-cache.
   void addTo(Flags &flags);
+  /// Returns the files that rank `rank` may write; those that are not asked for are empty.
+  std::vector<std::string> writtenFiles(int64_t rank) const;
   /// ~/.cache/splitcast/kernels, or splitcast/kernels under XDG_CACHE_HOME if that is set; empty without a home.
   static std::string defaultKernelCache();
 };

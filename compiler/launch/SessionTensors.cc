@@ -7,8 +7,7 @@ namespace splitcast {
 
 SessionOptions sessionOptionsOf(Launch &launch) {
   SessionOptions options;
-  if (const std::string &file = launch.options().reproducer; !file.empty())
-    options.compile.reproducer = absl::StrCat(file, ".", launch.rank());
+  options.compile.reproducer = launch.options().writtenFiles(launch.rank()).back();
   options.threads = launch.threads();
   options.observer = launch.observer();
   return options;

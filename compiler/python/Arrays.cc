@@ -71,9 +71,18 @@ py::module_ numpy() { return py::module_::import("numpy"); }
 /// Converts by the buffer protocol or __array__, and by DLPack only what has no
 /// __array__.
 py::object asArray(const py::object &given) {
-  if (!py::hasattr(given, "__array__") && py::hasattr(given, "__dlpack__"))
-    return numpy().attr("from_dlpack")(given);
-  return numpy().attr("asarray")(given);
+  try {
+    if (!py::hasattr(given, "__array__") && py::hasattr(given, "__dlpack__"))
+      return numpy().attr("from_dlpack")(given);
+    return numpy().attr("asarray")(given);
+  } catch (const py::error_already_set &error) {
+    if (!error.matches(PyExc_Exception))
+      throw;
+    raiseInvalid(
+        absl::StrCat("a value of type ", std::string(py::str(py::type::of(given).attr("__name__"))),
+                     " does not become an array: ", std::string(py::str(error.value())),
+                     "; give what numpy.asarray takes (of a tensor: detach(), and bf16 by view(torch.uint16))"));
+  }
 }
 
 std::string describe(const py::object &array) {

@@ -39,8 +39,11 @@ std::vector<sbp::Axis> axesOf(const py::object &mesh) {
   return axes;
 }
 
-LossScale lossScaleOf(const py::kwargs &numbers) {
-  nn::LossScaleModel model{LossScale{}};
+LossScale lossScaleOf(py::kwargs numbers) {
+  const LossScale defaults;
+  if (!numbers.contains("initial"))
+    numbers["initial"] = defaults.initial;
+  nn::LossScaleModel model{defaults};
   if (const std::optional<std::string> wrong = model.parse(textOf(numbers)))
     raiseInvalid(*wrong);
   return model.scale();

@@ -228,6 +228,8 @@ py::object inputOf(const py::object &self, const std::string &function, const st
 }
 
 py::dict reportOf(OwnedSession &session, const std::string &function) {
+  if (const auto inputs = session.get().inputs(function); !inputs.ok())
+    raise(inputs.status());
   const MemoryReport memory = session.get().memoryReport(function);
   const CommunicationReport communication = session.get().communicationReport(function);
   py::list collectives;

@@ -60,6 +60,7 @@ void bindTensor(py::module_ &module) {
   tensor.def_property_readonly("is_valid", &Tensor::isValid,
                                "False if the call that made it was wrong; Graph.compile then raises the error.");
   tensor.def("__repr__", &toString);
+  tensor.attr("__array_ufunc__") = py::none(); // an array and a tensor are not added element by element
   auto scaled = [](const Tensor &x, double factor, Caller at) { return scale(x, factor, at); };
   auto shifted = [](const Tensor &x, double addend, Caller at) { return shift(x, addend, at); };
   defineOperator(tensor, "__add__", &add, shifted);

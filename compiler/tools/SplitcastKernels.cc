@@ -77,16 +77,17 @@ absl::Status run(const Options &options) {
   runtime::PtxTarget target;
   target.chip = options.chip;
   target.libdevice = runtime::findLibdevice().value_or("");
+  absl::StatusOr<std::string> ptx = runtime::compileToPtx(*program, target);
+  if (!ptx.ok())
+    return ptx.status();
   for (const runtime::GpuKernel &kernel : program->kernels) {
     printf("// %s", kernel.name.c_str());
     for (const runtime::GpuLaunch &launch : kernel.launches)
       printf(" %s", launch.function.c_str());
     printf("\n");
   }
-  absl::StatusOr<std::string> ptx = runtime::compileToPtx(*program, target);
-  if (ptx.ok())
-    printf("%s", ptx->c_str());
-  return ptx.status();
+  printf("%s", ptx->c_str());
+  return absl::OkStatus();
 }
 
 } // namespace

@@ -60,13 +60,15 @@ absl::Status checkWritable(const std::string &path) {
 
 /// Checks that no file is written twice or both read and written. Only
 /// --save-variables may overwrite the file that was loaded.
-absl::Status checkFiles(const RunFlags &flags) {
+absl::Status checkFiles(const RunFlags &flags, int64_t rank) {
   SPLITCAST_RETURN_IF_ERROR(flags.sources.check(flags.checkpoints.resume));
   std::vector<std::string> read = {flags.module}, written = {flags.saveVariables, flags.metrics};
   for (const NamedFile &file : flags.inputs)
     read.push_back(file.path);
   for (const NamedFile &file : flags.outputs)
     written.push_back(file.path);
+  const std::vector<std::string> ofLaunch = flags.launch.writtenFiles(rank);
+  written.insert(written.end(), ofLaunch.begin(), ofLaunch.end());
   SPLITCAST_RETURN_IF_ERROR(checkDistinctFiles(read, written));
   written.front().clear();
   return checkDistinctFiles({flags.sources.variables, flags.sources.weights, flags.sources.known}, written);
@@ -175,7 +177,7 @@ absl::Status run(const RunFlags &flags, Launch &launch) {
   // An error in a large module must not print all of it.
   context.printOpOnDiagnostic(false);
   absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module = parseModule(flags.module, context);
-  absl::Status checked = module.ok() ? checkFiles(flags) : module.status();
+  absl::Status checked = module.ok() ? checkFiles(flags, launch.rank()) : module.status();
   SPLITCAST_RETURN_IF_ERROR(launch.agree(checked, "reading of the module"));
   SessionOptions options = sessionOptionsOf(launch);
   options.compile.zero = flags.zero;

@@ -57,6 +57,7 @@ def Ccl_PendingType : TypeDef<Ccl_Dialect, "Pending"> {
   let mnemonic = "pending";
   let parameters = (ins "::mlir::RankedTensorType":$tensor);
   let assemblyFormat = "`<` $tensor `>`";
+  let genVerifyDecl = 1;
 }
 
 def Ccl_Tensor : Type<And<[AnyRankedTensor.predicate,

@@ -167,6 +167,9 @@ LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+/// Returns the number of elements, or nothing if it is more than 2^63 - 1.
+static std::optional<int64_t> elementsOf(RankedTensorType type) { return sbp::checkedBytes(sbp::shapeOf(type), 1); }
+
 LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto storage = symbols.lookupNearestSymbolFrom<StorageOp>(*this, getStorageAttr());
   if (!storage)
@@ -175,10 +178,11 @@ LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (type.getElementType() != value.getElementType())
     return emitOpError() << "assigns " << value << " to @" << getStorage() << " of " << type
                          << "; element types must agree";
-  int64_t offset = getOffset();
-  if (offset < 0 || offset > type.getNumElements() - value.getNumElements())
-    return emitOpError() << "assigns " << value.getNumElements() << " elements from " << getOffset() << " on, but @"
-                         << getStorage() << " has " << type.getNumElements();
+  const std::optional<int64_t> held = elementsOf(type), assigned = elementsOf(value);
+  const int64_t offset = getOffset();
+  if (offset < 0 || !held || !assigned || offset > *held - *assigned)
+    return emitOpError() << "assigns " << value << " from element " << offset << " on, but @" << getStorage() << " has "
+                         << type << "; it must lie within";
   return success();
 }
 
@@ -197,8 +201,7 @@ void AssignOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effect
 LogicalResult ViewOp::verify() {
   RankedTensorType from = getInput().getType(), to = getResult().getType();
   int64_t offset = getOffset();
-  const std::optional<int64_t> held = sbp::checkedBytes(sbp::shapeOf(from), 1),
-                               seen = sbp::checkedBytes(sbp::shapeOf(to), 1);
+  const std::optional<int64_t> held = elementsOf(from), seen = elementsOf(to);
   if (from.getElementType() != to.getElementType() || offset < 0 || !held || !seen || offset > *held - *seen)
     return emitOpError() << "sees " << to << " at element " << offset << " of " << from << "; it must lie within";
   return success();
@@ -209,14 +212,15 @@ LogicalResult PackOp::verify() {
   if (type.getRank() != 1 || getInputs().size() != getOffsets().size())
     return emitOpError() << "packs " << getInputs().size() << " operands at " << getOffsets().size() << " offsets into "
                          << type << "; give one offset per operand and a result of one dimension";
+  const std::optional<int64_t> all = elementsOf(type);
   int64_t end = 0;
   for (auto [input, offset] : llvm::zip(getInputs(), getOffsets())) {
     auto from = cast<RankedTensorType>(input.getType());
-    if (from.getElementType() != type.getElementType() || offset < end ||
-        offset > type.getNumElements() - from.getNumElements())
+    const std::optional<int64_t> packed = elementsOf(from);
+    if (from.getElementType() != type.getElementType() || offset < end || !all || !packed || offset > *all - *packed)
       return emitOpError() << "packs " << from << " at element " << offset << " of " << type << ", where " << end
                            << " are taken; operands must not overlap and must lie within";
-    end = offset + from.getNumElements();
+    end = offset + *packed;
   }
   return success();
 }
@@ -230,6 +234,13 @@ LogicalResult GroupAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
   if (std::string fault = faultOfGroup(ranks.vec(), index); !fault.empty())
     return emitError() << "group \"" << name << "\" " << fault;
   return success();
+}
+
+LogicalResult PendingType::verify(function_ref<InFlightDiagnostic()> emitError, RankedTensorType tensor) {
+  if (tensor.hasStaticShape() && tensor.getElementType().isIntOrFloat())
+    return success();
+  return emitError() << "the result of a collective is " << tensor
+                     << "; it must have a static shape and elements that are numbers";
 }
 
 CollectiveCall splitcast::ccl::callOf(CollectiveOpInterface op) {
@@ -256,7 +267,7 @@ static LogicalResult verifyTypes(CollectiveOpInterface op, const CollectiveCall 
   if (!isAlike && rule.result != Part::OwnBlock && to.getRank() != 1)
     return op.emitOpError() << "gives " << to << "; its result must have one dimension";
   const int64_t input = call.elements(rule.operand), result = call.elements(rule.result);
-  if (from.getNumElements() != input || to.getNumElements() != result || from.getElementType() != to.getElementType())
+  if (elementsOf(from) != input || elementsOf(to) != result || from.getElementType() != to.getElementType())
     return op.emitOpError() << "turns " << from << " into " << to << ", but its blocks give " << input
                             << " elements and " << result;
   if (isAlike && from != to)

@@ -78,6 +78,10 @@ LogicalResult BucketOp::verify() {
   if (getMembers().size() != getOffsets().size())
     return emitOpError() << "has " << getMembers().size() << " members and " << getOffsets().size()
                          << " offsets; give one for each";
+  for (int64_t offset : getOffsets())
+    if (offset < 0 || offset > getElements())
+      return emitOpError() << "@" << getSymName() << " holds a variable at " << offset << ", but has " << getElements()
+                           << " elements; offsets lie within";
   if (getMembers().empty())
     return emitOpError() << "@" << getSymName()
                          << " holds no variable; name the variables that lie in it, or remove the bucket";

@@ -1,5 +1,6 @@
 #include "examples/common/Training.h"
 
+#include "compiler/launch/LaunchFiles.h"
 #include "compiler/launch/LaunchReport.h"
 #include "compiler/launch/SessionTensors.h"
 #include "examples/common/ExactSum.h"
@@ -90,6 +91,12 @@ absl::Status Training::checkBatches() const {
 }
 
 absl::Status Training::openFiles(Graph &graph) {
+  std::vector<std::string> written = flags.launch.writtenFiles(/*rank=*/0);
+  written.insert(written.end(), {flags.losses, flags.metrics, flags.writeMlir, flags.writeInputs});
+  SPLITCAST_RETURN_IF_ERROR(
+      checkDistinctFiles({flags.sources.variables, flags.sources.weights, flags.sources.known}, written));
+  written.push_back(flags.saveVariables);
+  SPLITCAST_RETURN_IF_ERROR(checkDistinctFiles({}, written));
   // Files that are written at the end are created once now, so that a wrong path
   // is an error before hours of training.
   for (const std::string &path : {flags.saveVariables, flags.losses})

@@ -64,10 +64,8 @@ private:
       addTensor(boxing.getOutput(), wanted);
       return success();
     }
-    if (auto fence = dyn_cast<sbp::FenceOp>(op)) {
-      addFence(fence);
-      return success();
-    }
+    if (auto fence = dyn_cast<sbp::FenceOp>(op))
+      return addFence(fence);
     if (isa<sbp::ShardingOpInterface>(op)) {
       addOp(op);
       return success();
@@ -114,28 +112,40 @@ private:
         problem->tensors[tensor].sameElements = first;
   }
 
-  void addFence(sbp::FenceOp fence) {
+  /// Whether a tensor of this type has the dimensions that the signature splits.
+  static bool fits(const sbp::NdSbp &signature, RankedTensorType type) {
+    return llvm::all_of(signature,
+                        [&](const sbp::Sbp &entry) { return !entry.isSplit() || entry.dim < type.getRank(); });
+  }
+
+  LogicalResult addFence(sbp::FenceOp fence) {
     Value input = fence.getInput(), output = fence.getOutput();
     if (sbp::ScopeOp scope = updateScopeOf(fence)) {
       auto variable = symbols.lookup<sbp::VariableOp>(*scope.getVariable());
       const sbp::NdSbp written = logicalOf(variable), stored = variable.getUpdateOrLogical().toAlgebra();
+      for (const sbp::NdSbp &signature : {written, stored})
+        if (!fits(signature, fence.getType()))
+          return fence.emitOpError() << "brings " << fence.getType() << " into the update of "
+                                     << scope.getVariableAttr() << ", where it would be " << sbp::toString(signature)
+                                     << "; it needs the dimension that is split, or to stay outside of the update";
       addDemand(input, written);
       result.asStored.demands.back().wanted = stored;
       const int tensor = addTensor(output, written);
       result.asStored.tensors[tensor].given = stored;
       updated.insert(output);
-      return;
+      return success();
     }
     if (free.contains(input)) { // each fence of a free value has a tensor of its own
       addDemand(input, broadcast);
       addTensor(output, broadcast);
-      return;
+      return success();
     }
     const int tensor = addTensor(output, {});
     for (sbp::Problem *problem : {&result.asWritten, &result.asStored})
       problem->tensors[tensor].sameAs = result.tensors.lookup(input);
     if (kept.contains(input))
       keepSplits(output);
+    return success();
   }
 
   void addOp(Operation *op) {

@@ -5,6 +5,7 @@
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
@@ -17,6 +18,10 @@ absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const C
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(target.triple, error);
   if (!found)
     return absl::InternalError(absl::StrCat("LLVM has no code generator for ", target.triple, ": ", error));
+  if (std::unique_ptr<llvm::MCSubtargetInfo> known(found->createMCSubtargetInfo(target.triple, "", ""));
+      !known->isCPUStringValid(target.cpu))
+    return absl::InvalidArgumentError(
+        absl::StrCat("LLVM knows no processor '", target.cpu, "' for ", target.triple, "; name another one"));
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(target.triple, target.cpu, target.features,

@@ -4,6 +4,7 @@
 #include "runtime/executor/Variables.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 #include <algorithm>
 #include <cstring>
@@ -28,11 +29,12 @@ absl::Status forEachWithin(const std::vector<sbp::Run> &pieces, const sbp::Inter
   return absl::OkStatus();
 }
 
-/// A message that holds runs of elements. Each run starts with a header of 16
-/// bytes: its first element and its number of elements.
+/// A message that names a variable and holds runs of its elements. Each run
+/// starts with a header of 16 bytes: its first element and its number of
+/// elements.
 class PieceMessage {
 public:
-  explicit PieceMessage(int64_t bytesEach) : bytesEach(bytesEach) {}
+  explicit PieceMessage(const VariableInfo &variable) : bytesEach(bytesOf(variable.type)), text(nameOf(variable)) {}
 
   /// Appends a run, and returns where its `count` elements, from `begin` on,
   /// are to be written.
@@ -44,10 +46,21 @@ public:
   }
   const std::string &get() const { return text; }
 
-  /// Copies the elements of a message into `part`, whose first element is
-  /// number `first` of the variable.
+  /// Checks that all ranks' messages are about the same variable. All ranks get
+  /// the same status.
+  static absl::Status check(const std::vector<std::string> &messages) {
+    for (size_t rank = 1; rank < messages.size(); ++rank)
+      if (nameIn(messages[rank]) != nameIn(messages[0]))
+        return absl::FailedPreconditionError(absl::StrCat("rank 0 reads ", nameIn(messages[0]), ", but rank ", rank,
+                                                          " reads ", nameIn(messages[rank]),
+                                                          "; all ranks read the same variables, in the same order"));
+    return absl::OkStatus();
+  }
+
+  /// Copies the elements of a message, which has been checked, into `part`,
+  /// whose first element is number `first` of the variable.
   static void copy(const std::string &message, int64_t bytesEach, int64_t first, char *part) {
-    for (size_t at = 0; at < message.size();) {
+    for (size_t at = nameIn(message).size() + 1; at < message.size();) {
       int64_t head[2];
       std::memcpy(head, message.data() + at, sizeof(head));
       at += sizeof(head);
@@ -57,6 +70,12 @@ public:
   }
 
 private:
+  static std::string nameOf(const VariableInfo &variable) {
+    return absl::StrCat("@", variable.name, " of ", absl::StrJoin(variable.shape, "x"), " ",
+                        runtime::nameOf(variable.type), std::string(1, '\0'));
+  }
+  static std::string nameIn(const std::string &message) { return message.substr(0, message.find('\0')); }
+
   int64_t bytesEach;
   std::string text;
 };
@@ -74,13 +93,14 @@ absl::Status Variables::stream(const VariableInfo &variable, std::optional<int64
   std::vector<char> whole;
   for (sbp::Interval part{0, 0}; part.begin < all; part.begin += part.count) {
     part.count = std::min(all - part.begin, kPartBytes / bytes);
-    PieceMessage mine(bytes);
+    PieceMessage mine(variable);
     if (variable.ownsPieces)
       status.Update(forEachWithin(variable.pieces, part, [&](const sbp::Run &run) {
         return readPart(variable, {run.local, run.count}, mine.append(run.logical, run.count));
       }));
     SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> messages,
                                communicator.exchange(mine.get(), {absl::StrCat("reading @", variable.name)}));
+    SPLITCAST_RETURN_IF_ERROR(PieceMessage::check(messages));
     if (!isVisiting || !status.ok())
       continue;
     whole.resize(part.count * bytes);

@@ -109,6 +109,13 @@ absl::StatusOr<std::string> findLibdevice() {
 }
 
 absl::StatusOr<std::string> compileToPtx(GpuProgram &program, const PtxTarget &target) {
+  constexpr int kLeastChip = 70;
+  if (target.chipNumber() < kLeastChip)
+    return absl::InvalidArgumentError(absl::StrCat("kernels cannot be compiled for '", target.chip,
+                                                   "'; name a chip from sm_", kLeastChip, " on, as sm_90"));
+  initializeTarget();
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine,
+                             createTargetMachine({kTriple, target.chip, target.features}));
   mlir::MLIRContext *context = program.module->getContext();
   mlir::DialectRegistry registry;
   mlir::registerAllToLLVMIRTranslations(registry);
@@ -127,9 +134,6 @@ absl::StatusOr<std::string> compileToPtx(GpuProgram &program, const PtxTarget &t
   std::unique_ptr<llvm::Module> module = mlir::translateModuleToLLVMIR(program.functions(), llvmContext);
   if (!module)
     return absl::InvalidArgumentError(absl::StrCat("MLIR could not translate kernels to LLVM IR: ", errors));
-  initializeTarget();
-  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine,
-                             createTargetMachine({kTriple, target.chip, target.features}));
   module->setDataLayout(machine->createDataLayout());
   module->setTargetTriple(kTriple);
   markConvergent(*module);

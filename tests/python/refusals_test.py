@@ -51,7 +51,28 @@ class Errors(Refused):
         for rate in (-0.1, 1.0, math.nan, math.inf):
             self.fails("dropout", lambda x: sc.dropout(x, rate), (3,))
 
+    def test_of_values_of_other_kinds(self):
+        """An array is not taken apart; numbers of a loss scale have defaults; reports are of functions there are."""
+        graph, (x,) = graph_with((3,))
+        with self.assertRaises(TypeError):
+            np.ones(3) + x
+        self.assertEqual(repr(sc.LossScale(interval=3)), repr(sc.LossScale(initial=65536, interval=3)))
+        graph.output("y", sc.exp(x))
+        session = graph.compile()
+        with self.assertRaisesRegex(sc.NotFoundError, "nope"):
+            session.report("nope")
+
+        class NoArray:
+
+            def __array__(self, *ignored, **also_ignored):
+                raise TypeError("has no such type")
+
+        with self.assertRaisesRegex(sc.InvalidError, "type NoArray does not become an array: has no such type"):
+            session.run("main", x0=NoArray())
+
     def test_of_norms(self):
+        for epsilon in (-1e-5, math.nan, math.inf):
+            self.fails("layerNorm", lambda *of: sc.layer_norm(*of, epsilon), (2, 3), (3,), (3,))
         for x, weight in (((), ()), ((2, 3), (2,)), ((2, 3), (1, 3)), ((3,), ())):
             self.fails("rmsNorm", sc.rms_norm, x, weight)
         for groups in (0, -1, 3, 5, LARGE, -LARGE):

@@ -117,6 +117,20 @@ TEST(Variables, StreamsEndWithTheErrorOfOne) {
   }
 }
 
+/// Whoever reads another variable than rank 0 is named, and nothing is mixed.
+TEST(Variables, AreReadByAllRanksInOneOrder) {
+  EXPECT_TRUE(differential::onRanks(3, "", [&](runtime::Device &device, runtime::Communicator &ranks) {
+                return withSession(model(3, true), "stage=3", device, ranks, [&](Session &session, auto &, auto &) {
+                  const char *name = ranks.rank() == 1 ? "first.bias" : "first.weight";
+                  const absl::Status status =
+                      session.streamVariable(name, 0, [](auto &&...) { return absl::OkStatus(); });
+                  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0 reads @first.weight of "));
+                  EXPECT_THAT(std::string(status.message()), HasSubstr("but rank 1 reads @first.bias of "));
+                  return steps(session, 1);
+                });
+              }).ok());
+}
+
 /// Each element of a variable is some rank's, and of one rank alone where it is divided.
 TEST(Variables, EveryRankKnowsWhoseTheyAre) {
   for (const char *zero : {"stage=3,one-copy=no", "stage=3,strategy=tensor", "stage=3,strategy=whole"})

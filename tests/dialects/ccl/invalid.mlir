@@ -113,7 +113,7 @@ func.func @assign_c1_legal(%v: tensor<2x2xf32>) {
 
 ccl.storage @s : tensor<4xf32> holds [] at []
 func.func @assign_c2(%v: tensor<2xf32>) {
-  // expected-error @below {{'ccl.assign' op assigns 2 elements from 3 on, but @s has 4}}
+  // expected-error @below {{'ccl.assign' op assigns 'tensor<2xf32>' from element 3 on, but @s has 'tensor<4xf32>'; it must lie within}}
   ccl.assign @s, %v {offset = 3 : i64} : tensor<2xf32>
   return
 }
@@ -122,7 +122,7 @@ func.func @assign_c2(%v: tensor<2xf32>) {
 
 ccl.storage @s : tensor<4xf32> holds [] at []
 func.func @assign_c2(%v: tensor<2xf32>) {
-  // expected-error @below {{'ccl.assign' op assigns 2 elements from 9223372036854775807 on, but @s has 4}}
+  // expected-error @below {{'ccl.assign' op assigns 'tensor<2xf32>' from element 9223372036854775807 on, but @s has 'tensor<4xf32>'; it must lie within}}
   ccl.assign @s, %v {offset = 9223372036854775807 : i64} : tensor<2xf32>
   return
 }
@@ -573,5 +573,22 @@ func.func @reduce_scatter_c3_legal(%x: tensor<8xbf16>, %y: tensor<8xi64>) {
 func.func @all_reduce_c3_legal(%x: tensor<8xf64>) {
   %0 = ccl.all_reduce "w" %x in <"g", [0, 1], index 0> blocks 8 : tensor<8xf64> -> <tensor<8xf64>>
   %1 = ccl.wait %0 : <tensor<8xf64>> -> tensor<8xf64>
+  return
+}
+
+// -----
+
+func.func @pending_has_a_static_shape(%x: tensor<12xf32>) {
+  // expected-error @below {{the result of a collective is 'tensor<?xf32>'; it must have a static shape and elements that are numbers}}
+  %0 = ccl.all_gather "w" %x in <"dp", [0, 1], index 0> blocks [12, 8] : tensor<12xf32> -> !ccl.pending<tensor<?xf32>>
+  return
+}
+
+// -----
+
+ccl.storage @l : tensor<1024xf32> holds [] at []
+func.func @more_elements_than_can_be_counted(%x: tensor<4611686018427387904x4xf32>) {
+  // expected-error @below {{'ccl.assign' op assigns 'tensor<4611686018427387904x4xf32>' from element 896 on, but @l has 'tensor<1024xf32>'; it must lie within}}
+  ccl.assign @l, %x {offset = 896 : i64} : tensor<4611686018427387904x4xf32>
   return
 }

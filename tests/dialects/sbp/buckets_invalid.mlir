@@ -543,3 +543,21 @@ func.func @f() {
   %0 = sbp.bucket_pack at [] of @l : () -> tensor<64xf32, #P>
   return
 }
+
+// -----
+
+// @bucket_c3
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+// expected-error @below {{'sbp.bucket' op @l holds a variable at 65, but has 64 elements; offsets lie within}}
+sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@w] at [65]
+sbp.variable @w : tensor<4xf32, #B> slot #sbp.slot<@l, 0 of 64>
+
+// -----
+
+// @bucket_c3
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+// expected-error @below {{'sbp.bucket' op @l holds a variable at -1, but has 64 elements; offsets lie within}}
+sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@w] at [-1]
+sbp.variable @w : tensor<4xf32, #B> slot #sbp.slot<@l, 0 of 64>

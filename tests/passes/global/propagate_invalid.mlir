@@ -86,3 +86,20 @@ func.func @pinned(%x: tensor<8x4xf32, #S0>) -> tensor<8x4xf32> {
   %2 = nn.neg %1 : (tensor<8x4xf32, #P>) -> tensor<8x4xf32>
   return %2 : tensor<8x4xf32>
 }
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+#S = #sbp.nd<#p, [S(1)]>
+sbp.variable @w : tensor<4x2xf32, #S>
+sbp.variable @v : tensor<2xf32, #B>
+func.func @a_fence_needs_the_dimension_of_the_update() {
+  %v = sbp.read @v : tensor<2xf32>
+  %s = sbp.scope "update" of @w
+  // expected-error @below {{'sbp.fence' op brings 'tensor<2xf32>' into the update of @w, where it would be [S(1)]; it needs the dimension that is split, or to stay outside of the update}}
+  %a = sbp.fence %v in %s : tensor<2xf32>
+  %b = nn.tanh %a : (tensor<2xf32>) -> tensor<2xf32>
+  sbp.assign @v, %b : tensor<2xf32>
+  return
+}

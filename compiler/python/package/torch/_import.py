@@ -40,11 +40,14 @@ class _WithLoss(torch.nn.Module):
         plain = {(name, key): (value, _version_of(value)) for name, part in parts for key, value in vars(part).items()
                  if isinstance(value, (bool, int, float, torch.Tensor))}
         apply = vars(torch.autograd.Function)["apply"]  # the class method itself, not bound to this class
+        register_hook = torch.Tensor.register_hook
         torch.autograd.Function.apply = classmethod(_refuse_function)
+        torch.Tensor.register_hook = _refuse_hook
         try:
             result = self._loss(self.module, **batch)
         finally:
             torch.autograd.Function.apply = apply
+            torch.Tensor.register_hook = register_hook
         for name, part in parts:
             for key, value in list(part._buffers.items()):
                 before = buffers.get((name, key))
@@ -68,6 +71,10 @@ def _version_of(value):
 def _refuse_function(kind, *arguments, **keywords):
     raise sc.InvalidError("%s has a backward of its own, which is not part of the exported graph; write it with "
                           "detach()" % kind.__name__)
+
+
+def _refuse_hook(tensor, hook):
+    raise sc.InvalidError("the loss gives a tensor a gradient hook, which would not be called; write it with detach()")
 
 
 def _require_no_hooks(module):
