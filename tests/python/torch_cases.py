@@ -205,6 +205,7 @@ CASES = {
     "an element beyond the row": (Net(lambda m, h: h.gather(1, (h[:, :1] * 0).long() + 8)), square, "index 0 of its input is -1"),
     "a pair beyond the row": (Net(lambda m, h: h[torch.arange(6), (h[:, 0] * 0).long() + 8]), square,
                               "index 0 of its input is -1"),
+    "a hook": (Net(lambda m, h: (h.register_hook(torch.neg), h)[1]), square, "gradient hook"),
     "a number of elements that values decide": (Net(lambda m, h: h[h > 0]), square, "values|booleans"),
     # Choices
     "where": (Net(lambda m, h: torch.where(h > 0.1, h * 2, torch.where(h < -0.1, h, 0.5))), square, None),

@@ -112,10 +112,17 @@ class Trainer:
         if missing:
             raise sc.InvalidError("the state dict has no %s; it must have all entries that steps can change" %
                                   ", ".join(missing))
+        values = {}
         for of in self._variables.parameters:
             names = [name for name, variable in changing.items() if variable == of]
             if names:
-                self._write(of, state[of if of in names else names[0]])
+                values[of] = of if of in names else names[0]
+        for name in values.values():  # all of them before the first is set
+            given, wanted = [(of[name].dtype, tuple(of[name].shape)) for of in (state, self._state)]
+            if given != wanted:
+                raise sc.InvalidError("entry %s of the state dict is %s %s; it must be %s %s" % ((name,) + given + wanted))
+        for of, name in values.items():
+            self._write(of, state[name])
 
     def report(self, function="train"):
         """The bytes of memory and of each collective, known before the first step: see Session.report."""
@@ -166,7 +173,7 @@ def _variables_of(module, known):
 
 def _to_array(tensor):
     """A NumPy array, without a copy if the tensor is on the CPU. NumPy has no bf16: its bits are given as uint16."""
-    tensor = tensor.detach().cpu()
+    tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
     if tensor.dtype == torch.bool:
         tensor = tensor.to(torch.int32)
     return (tensor.view(torch.uint16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
