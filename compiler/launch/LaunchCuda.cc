@@ -26,7 +26,7 @@ namespace {
 struct Settings {
   bool sharesGpus = false, usesWindows = false, ncclSums = false, allowsTf32 = false, capturesGraphs = true;
   double timedGflop = std::numeric_limits<double>::infinity();
-  int64_t roundMib = runtime::NcclCommunicatorOptions().roundBytes >> 20;
+  int64_t roundKib = runtime::NcclCommunicatorOptions().roundBytes >> 10;
 
   /// Returns the variables with their values, which have no blanks.
   std::vector<std::string> words() const {
@@ -36,7 +36,7 @@ struct Settings {
             absl::StrCat("SPLITCAST_TF32=", allowsTf32 ? 1 : 0),
             absl::StrCat("SPLITCAST_CUDA_GRAPHS=", capturesGraphs ? 1 : 0),
             absl::StrCat("SPLITCAST_TIME_PRODUCTS=", timedGflop),
-            absl::StrCat("SPLITCAST_NCCL_ROUND_MIB=", roundMib)};
+            absl::StrCat("SPLITCAST_NCCL_ROUND_KIB=", roundKib)};
   }
 };
 
@@ -57,12 +57,12 @@ absl::StatusOr<Settings> readSettings() {
     return absl::InvalidArgumentError(absl::StrCat("SPLITCAST_TIME_PRODUCTS is '", text,
                                                    "'; it must be a number that is not negative: the least GFLOP of ",
                                                    "products that are timed"));
-  const int64_t most = settings.roundMib;
-  text = std::getenv("SPLITCAST_NCCL_ROUND_MIB");
+  const int64_t most = settings.roundKib;
+  text = std::getenv("SPLITCAST_NCCL_ROUND_KIB");
   if (text && *text &&
-      (!absl::SimpleAtoi(text, &settings.roundMib) || settings.roundMib < 1 || settings.roundMib > most))
-    return absl::InvalidArgumentError(absl::StrCat("SPLITCAST_NCCL_ROUND_MIB is '", text, "'; it must be from 1 to ",
-                                                   most, ": the MiB that a sum over ranks receives in a round"));
+      (!absl::SimpleAtoi(text, &settings.roundKib) || settings.roundKib < 1 || settings.roundKib > most))
+    return absl::InvalidArgumentError(absl::StrCat("SPLITCAST_NCCL_ROUND_KIB is '", text, "'; it must be from 1 to ",
+                                                   most, ": the KiB that a sum over ranks receives in a round"));
   return settings;
 }
 
@@ -82,7 +82,7 @@ using Words = std::vector<std::vector<std::string>>;
 absl::Status haveSameSettings(const Words &ranks) {
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     if (ranks[rank].size() < 2)
-      return absl::FailedPreconditionError(absl::StrCat("rank ", rank, " has no GPU to use; see its error"));
+      return absl::FailedPreconditionError(absl::StrCat("rank ", rank, " could not set up its device; see its error"));
     for (size_t word = 0; word + 1 < std::min(ranks[0].size(), ranks[rank].size()); ++word)
       if (ranks[rank][word] != ranks[0][word])
         return absl::FailedPreconditionError(absl::StrCat("rank 0 has ", ranks[0][word], ", but rank ", rank, " has ",
@@ -160,7 +160,7 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
   nccl.timeout = options.timeout;
   nccl.deterministic = !settings.ncclSums;
   nccl.usesWindows = settings.usesWindows && !shared; // sockets copy the data anyway
-  nccl.roundBytes = settings.roundMib << 20;
+  nccl.roundBytes = settings.roundKib << 10;
   nccl.onStuck = options.endProcess;
   SPLITCAST_ASSIGN_OR_RETURN(backend.communicator, runtime::createNcclCommunicator(std::move(host), nccl));
   return backend;

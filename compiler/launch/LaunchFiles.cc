@@ -178,10 +178,18 @@ static bool isSameFile(const std::string &a, const std::string &b) {
   return canonical(a) == canonical(b);
 }
 
+/// Whether something is there that keeps nothing, such as /dev/null.
+static bool isNoFile(const std::string &path) {
+  std::error_code error;
+  const std::filesystem::file_status found = std::filesystem::status(path, error);
+  return std::filesystem::exists(found) && !std::filesystem::is_regular_file(found) &&
+         !std::filesystem::is_directory(found);
+}
+
 absl::Status checkDistinctFiles(const std::vector<std::string> &read, const std::vector<std::string> &written) {
   for (size_t i = 0; i < written.size(); ++i) {
     auto isThat = [&](const std::string &other) { return !other.empty() && isSameFile(written[i], other); };
-    if (written[i].empty())
+    if (written[i].empty() || isNoFile(written[i]))
       continue;
     if (std::any_of(written.begin(), written.begin() + i, isThat))
       return absl::InvalidArgumentError(

@@ -35,7 +35,8 @@ absl::Status forEachRowWithin(const sbp::Shape &shape, const std::vector<sbp::Bo
 /// "the inputs are 'x' (4x8 f32), 'y' (4 i64)", for messages.
 std::string listTensors(const std::vector<TensorInfo> &tensors);
 
-/// Checks that no file is written twice, or both read and written, even under two names. Empty paths are ignored.
+/// Checks that no file is written twice, or both read and written, even under two names. Empty paths and devices, such
+/// as /dev/null, are ignored.
 ///   Errors  InvalidArgument: there is such a file.
 absl::Status checkDistinctFiles(const std::vector<std::string> &read, const std::vector<std::string> &written);
 

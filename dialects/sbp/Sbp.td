@@ -251,8 +251,7 @@ def Sbp_BucketOp : Sbp_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolUse
     - C2: Without ends, the number of elements is a multiple of the axis's size. There is one end per rank of the axis;
       ends ascend from 0 to the number of elements, and are not those of equal chunks.
     - C3: There are as many offsets as members, and at least one member; members ascend, begin within the
-          bucket, and do not overlap. (Their slots
-      ensure that they lie within the range.)
+      bucket, and do not overlap. (Their slots ensure that they end there, too.)
     - C4: Each member is a variable with a signature; its slot is its place here, and its element type is the bucket's.
     - C5: The leading dimensions are those of the axes that split a member.
   }];

@@ -95,8 +95,11 @@ absl::Status Training::openFiles(Graph &graph) {
   written.insert(written.end(), {flags.losses, flags.metrics, flags.writeMlir, flags.writeInputs});
   SPLITCAST_RETURN_IF_ERROR(
       checkDistinctFiles({flags.sources.variables, flags.sources.weights, flags.sources.known}, written));
-  written.push_back(flags.saveVariables);
-  SPLITCAST_RETURN_IF_ERROR(checkDistinctFiles({}, written));
+  written.push_back(flags.saveVariables); // which may replace what was loaded
+  std::vector<std::string> data;
+  for (const std::string *file : flags.data)
+    data.push_back(*file);
+  SPLITCAST_RETURN_IF_ERROR(checkDistinctFiles(data, written));
   // Files that are written at the end are created once now, so that a wrong path
   // is an error before hours of training.
   for (const std::string &path : {flags.saveVariables, flags.losses})

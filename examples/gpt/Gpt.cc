@@ -355,6 +355,7 @@ absl::Status run(GptFlags &flags, Launch &launch) {
 }
 
 void addDataFlags(Flags &flags, GptFlags &gpt) {
+  gpt.training.data = {&gpt.text, &gpt.tokens, &gpt.validation};
   flags.addString("text", &gpt.text, "FILE", "the file to train on; each of its bytes is a token");
   flags.addString("tokens", &gpt.tokens, "FILE",
                   "instead of --text: a file of token ids, which are unsigned integers, least significant byte first");

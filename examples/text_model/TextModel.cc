@@ -66,6 +66,7 @@ int main(int argc, char **argv) {
   TextFlags text;
   text.training.steps = 1000;
   text.training.zero = {};
+  text.training.data = {&text.text};
   Flags flags("text_model", "--text=FILE [flags]\nTrains a small language model on the bytes of a file.");
   flags.addString("text", &text.text, "FILE", "the file to train on; this flag is required");
   flags.addInteger("batch", &text.batch, 1, 1'000'000, "the batch size: windows per step, over all ranks");

@@ -86,10 +86,12 @@ void compareWithCpu(const Command &program, int64_t ranks, int64_t steps, const 
   const std::string own = "SPLITCAST_CUDA_ON_CPU_DEVICES=" + std::to_string(ranks);
   const std::vector<Setting> settings = {
       {"stage=0", {own}},
-      {"stage=1", {own, "SPLITCAST_CUDA_ON_CPU_SEED=1"}},
+      {"stage=1", {own, "SPLITCAST_CUDA_ON_CPU_SEED=1", "SPLITCAST_NCCL_ROUND_KIB=1"}},
       {"stage=2,strategy=tensor", {own, "SPLITCAST_CUDA_ON_CPU_SEED=2"}},
       {"stage=2", {own, "SPLITCAST_CUDA_GRAPHS=0", "SPLITCAST_CUDA_ON_CPU_SEED=3"}},
-      {"stage=3", {"SPLITCAST_SHARE_GPUS=1", "SPLITCAST_CUDA_ON_CPU_SEED=4", "SPLITCAST_TIME_PRODUCTS=0.0001"}},
+      {"stage=3",
+       {"SPLITCAST_SHARE_GPUS=1", "SPLITCAST_CUDA_ON_CPU_SEED=4", "SPLITCAST_TIME_PRODUCTS=0.0001",
+        "SPLITCAST_NCCL_ROUND_KIB=1"}},
       {"stage=3,strategy=tensor",
        {own, "SPLITCAST_CUDA_GRAPHS=0", "SPLITCAST_NCCL_WINDOWS=1", "SPLITCAST_CUDA_ON_CPU_NCCL_VERSION=23007"}},
   };
@@ -238,8 +240,8 @@ TEST(CudaErrors, ACudnnThatReadsInvalidMemory) {
 TEST(CudaErrors, SettingsThatAreNoNumbers) {
   for (const auto &[name, value] : {std::pair{"SPLITCAST_TIME_PRODUCTS", "abc"},
                                     {"SPLITCAST_TIME_PRODUCTS", "-1"},
-                                    {"SPLITCAST_NCCL_ROUND_MIB", "0"},
-                                    {"SPLITCAST_NCCL_ROUND_MIB", "33"}})
+                                    {"SPLITCAST_NCCL_ROUND_KIB", "0"},
+                                    {"SPLITCAST_NCCL_ROUND_KIB", "32769"}})
     expectErrors(onCuda(textModel(), {"SPLITCAST_CUDA_ON_CPU_DEVICES=3", std::string(name) + "=" + value}), 3,
                  {std::string(name) + " is '" + value + "'"});
 }
@@ -247,7 +249,7 @@ TEST(CudaErrors, SettingsThatAreNoNumbers) {
 // With different ones, ranks would wait for each other in different collectives, or compute different bits.
 TEST(CudaErrors, SettingsThatDiffer) {
   for (const char *setting :
-       {"SPLITCAST_NCCL_SUMS=1", "SPLITCAST_TF32=1", "SPLITCAST_CUDA_GRAPHS=0", "SPLITCAST_NCCL_ROUND_MIB=5",
+       {"SPLITCAST_NCCL_SUMS=1", "SPLITCAST_TF32=1", "SPLITCAST_CUDA_GRAPHS=0", "SPLITCAST_NCCL_ROUND_KIB=5",
         "SPLITCAST_TIME_PRODUCTS=3", "SPLITCAST_NCCL_WINDOWS=1", "SPLITCAST_SHARE_GPUS=1"}) {
     Job job;
     job.ranks = 3;

@@ -205,6 +205,10 @@ CASES = {
     "an element beyond the row": (Net(lambda m, h: h.gather(1, (h[:, :1] * 0).long() + 8)), square, "index 0 of its input is -1"),
     "a pair beyond the row": (Net(lambda m, h: h[torch.arange(6), (h[:, 0] * 0).long() + 8]), square,
                               "index 0 of its input is -1"),
+    "a constant pair beyond the row": (Net(lambda m, h: h[torch.tensor([0, 1]), torch.tensor([5, -9])]), square,
+                                       "index -9 is not within a dimension of size 8"),
+    "a hook after": (Net(lambda m, h: h, hooked=[nn.Parameter(torch.ones(8))][0]), lambda m, x: (
+        m.hooked.register_post_accumulate_grad_hook(lambda p: None), (m(x) * m.hooked).mean())[1], "gradient hook"),
     "a hook": (Net(lambda m, h: (h.register_hook(torch.neg), h)[1]), square, "gradient hook"),
     "a number of elements that values decide": (Net(lambda m, h: h[h > 0]), square, "values|booleans"),
     # Choices
@@ -267,7 +271,8 @@ CASES = {
     "as large as the other": (Net(lambda m, h: torch.maximum(h, h.detach()) + torch.minimum(2 * h, h + h.detach())), square,
                               None),
     "equal elements": (Net(lambda m, h: torch.cat([h[:5], h[5:] * 0]).std(1) + h.std(1)), square, None),
-    "large powers": (Net(lambda m, h: h**9 / 99 + h**10 / 99 + (h * h + 1)**-9.0 + h**16 / 999), square, None),
+    "large powers": (Net(lambda m, h: h**9 / 99 + h**10 / 99 + (h * h + 1)**-9.0 + h**16 / 999 + (h * h * 1e5 + 1e5)**-12 +
+                         (h - 3)**-9), square, None),
     "close to 0": (Net(lambda m, h: torch.log1p(h * 1e-9) * 1e9 + F.elu(h * 1e-7) * 1e7 + torch.expm1(h * 1e-9) * 1e9 +
                        torch.log1p(h.abs()) + torch.expm1(h) + F.elu(h * 3)), square, None),
     "infinities": (Net(lambda m, h: h.masked_fill(torch.arange(8) >= 0, -torch.inf).amax(1, keepdim=True).exp() + torch.log1p(

@@ -17,7 +17,9 @@ int64_t workspace(int64_t ranks, int64_t ownBytes, int64_t chunkBytes) {
 } // namespace
 
 int64_t deviceChunkBytes(int64_t ranks, int64_t roundBytes) {
-  return std::max<int64_t>(1, roundBytes / std::max<int64_t>(1, ranks - 1) / kChunkBytes) * kChunkBytes;
+  constexpr int64_t kPage = 4096;
+  const int64_t share = roundBytes / std::max<int64_t>(1, ranks - 1);
+  return std::max({kPage, std::min(kChunkBytes, roundBytes), share}) / kPage * kPage;
 }
 
 Traffic allGatherTraffic(const std::vector<int64_t> &blocks, int64_t rank) {

@@ -38,7 +38,7 @@ inline constexpr int64_t kChunkBytes = 1 << 20;
 /// On GPUs a sum sends larger chunks, since there each round takes some 20 us more than its bytes do: those that a rank
 /// receives in one round have so many bytes in all.
 inline constexpr int64_t kDeviceRoundBytes = 32 << 20;
-/// Returns the size of these chunks in a group of `ranks`: a multiple of kChunkBytes.
+/// Returns the size of these chunks in a group of `ranks`: a multiple of 4096, and at least kChunkBytes or a round.
 int64_t deviceChunkBytes(int64_t ranks, int64_t roundBytes = kDeviceRoundBytes);
 
 /// An all-reduce of at most so many bytes sends the whole tensor to every other rank, in one round instead of two.

@@ -1,11 +1,10 @@
-// What a sum receives: on GPUs two chunks of 10 MiB (a third of 32, in whole MiB) from each of three other ranks; on CPUs
-// two of 1 MiB.
+// What a sum receives: on GPUs two chunks of 10.7 MiB (a third of 32) from each of three other ranks; on CPUs two of 1 MiB.
 // RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-report 2>&1 >/dev/null \
 // RUN:   | FileCheck %s --match-full-lines
 // RUN: sed 's/"cuda"/"cpu"/' %s | splitcast-opt -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower \
 // RUN:   -exec-report 2>&1 >/dev/null | FileCheck %s --match-full-lines --check-prefix=CPU
 
-// CHECK: staging 62.915 MB
+// CHECK: staging 67.092 MB
 // CPU: staging 6.291 MB
 #p = #sbp.placement<"cuda", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

@@ -21,12 +21,12 @@ if [ $# -lt 3 ]; then
   echo "skipped on cuda: no toolkit was found"
 elif nvidia-smi -L >/dev/null 2>&1; then
   for size in 1 2 4; do
-    check "$size" cuda SPLITCAST_SHARE_GPUS=1
+    check "$size" cuda SPLITCAST_SHARE_GPUS=1 SPLITCAST_NCCL_ROUND_KIB=1024
   done
 else
   for size in 1 3 4; do # sums of many rounds, with the shortest chunks
     check "$size" cuda SPLITCAST_CUDA_ON_CPU_DEVICES="$size" SPLITCAST_CUDA_ON_CPU_SEED="$size" LD_PRELOAD="$PWD/$4" \
-      SPLITCAST_NCCL_ROUND_MIB=1
+      SPLITCAST_NCCL_ROUND_KIB=1024
   done
   check 3 cuda SPLITCAST_SHARE_GPUS=1 LD_PRELOAD="$PWD/$4"
 fi

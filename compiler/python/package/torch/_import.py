@@ -40,14 +40,16 @@ class _WithLoss(torch.nn.Module):
         plain = {(name, key): (value, _version_of(value)) for name, part in parts for key, value in vars(part).items()
                  if isinstance(value, (bool, int, float, torch.Tensor))}
         apply = vars(torch.autograd.Function)["apply"]  # the class method itself, not bound to this class
-        register_hook = torch.Tensor.register_hook
+        hooks = {name: getattr(torch.Tensor, name) for name in ("register_hook", "register_post_accumulate_grad_hook")}
         torch.autograd.Function.apply = classmethod(_refuse_function)
-        torch.Tensor.register_hook = _refuse_hook
+        for name in hooks:
+            setattr(torch.Tensor, name, _refuse_hook)
         try:
             result = self._loss(self.module, **batch)
         finally:
             torch.autograd.Function.apply = apply
-            torch.Tensor.register_hook = register_hook
+            for name, of in hooks.items():
+                setattr(torch.Tensor, name, of)
         for name, part in parts:
             for key, value in list(part._buffers.items()):
                 before = buffers.get((name, key))
@@ -79,7 +81,7 @@ def _refuse_hook(tensor, hook):
 
 def _require_no_hooks(module):
     for name, parameter in module.named_parameters():
-        if parameter._backward_hooks:
+        if parameter._backward_hooks or parameter._post_accumulate_grad_hooks:
             raise sc.InvalidError("parameter '%s' has a gradient hook, which would not be called; remove it" % name)
 
 

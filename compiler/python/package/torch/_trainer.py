@@ -121,8 +121,9 @@ class Trainer:
             given, wanted = [(of[name].dtype, tuple(of[name].shape)) for of in (state, self._state)]
             if given != wanted:
                 raise sc.InvalidError("entry %s of the state dict is %s %s; it must be %s %s" % ((name,) + given + wanted))
-        for of, name in values.items():
-            self._write(of, state[name])
+        arrays = {of: _as_held(state[name]) for of, name in values.items()}
+        for of, array in arrays.items():
+            self.session.write(of, array)
 
     def report(self, function="train"):
         """The bytes of memory and of each collective, known before the first step: see Session.report."""
@@ -136,9 +137,7 @@ class Trainer:
         return texts[level]()
 
     def _write(self, name, value):
-        if value.dtype == torch.bool:  # variables hold booleans as f32
-            value = value.to(torch.float32)
-        self.session.write(name, _to_array(value))
+        self.session.write(name, _as_held(value))
 
     def _begin(self, module, constants):
         digest = hashlib.sha256()
@@ -169,6 +168,11 @@ def _variables_of(module, known):
     of = {id(parameter): name for name, parameter in parameters.items()}
     return _Variables(parameters, {name: of[id(parameter)] for name, parameter in named.items() if id(parameter) in of},
                       list(module.parameters()))
+
+
+def _as_held(tensor):
+    """The array of a variable, which holds booleans as f32."""
+    return _to_array(tensor.to(torch.float32) if tensor.dtype == torch.bool else tensor)
 
 
 def _to_array(tensor):

@@ -127,10 +127,12 @@ TEST(WorkspaceTest, AllReduceOnBothSidesOfTheBound) {
 TEST(WorkspaceTest, RoundsOfGpusAreLarger) {
   EXPECT_EQ(deviceChunkBytes(1), kDeviceRoundBytes); // and none is sent
   EXPECT_EQ(deviceChunkBytes(2), kDeviceRoundBytes);
-  EXPECT_EQ(deviceChunkBytes(4), 10 * kChunkBytes);
+  EXPECT_EQ(deviceChunkBytes(4), 2730 * 4096);
   EXPECT_EQ(deviceChunkBytes(33), kChunkBytes);
   EXPECT_EQ(deviceChunkBytes(1000), kChunkBytes);
   EXPECT_EQ(deviceChunkBytes(3, kChunkBytes), kChunkBytes);
+  EXPECT_EQ(deviceChunkBytes(3, 5000), 4096);
+  EXPECT_EQ(deviceChunkBytes(3, 1), 4096);
   EXPECT_EQ(reduceScatterWorkspace({100 * kChunkBytes, 9 * kChunkBytes, 0, 0}, 0, 10 * kChunkBytes), 60 * kChunkBytes);
   EXPECT_EQ(reduceScatterWorkspace({100 * kChunkBytes, 9 * kChunkBytes, 0, 0}, 1, 10 * kChunkBytes), 27 * kChunkBytes);
   EXPECT_EQ(allReduceWorkspace(30 * kChunkBytes, 1, 3, 0, 4 * kChunkBytes), 16 * kChunkBytes);

@@ -196,16 +196,18 @@ def gelu(importer, x, approximate="none"):
 
 @op("aten.pow.Tensor_Scalar")
 def pow_(importer, x, exponent):
-    """Whole powers by squaring, where sc.pow takes only positive numbers."""
+    """Whole powers by squaring, where sc.pow takes only positive numbers. Negative ones of 1 / x: the power of x may be
+    infinite, and its gradient then is not a number."""
     if abs(exponent) <= 8 or not math.isfinite(exponent) or exponent != int(exponent):
         return sc.pow(x, exponent)
-    result, square, left = None, x, abs(int(exponent))
+    wide = as_type(x, sc.f32) if x.dtype in (sc.f16, sc.bf16) else x  # so that it is rounded once
+    result, square, left = None, wide if exponent > 0 else sc.pow(wide, -1), abs(int(exponent))
     while left:
         if left & 1:
             result = square if result is None else result * square
         left >>= 1
         square = square * square if left else square
-    return result if exponent > 0 else sc.pow(result, -1)
+    return as_type(result, x.dtype)
 
 
 @op("aten.dropout.default", "aten.dropout_.default", "aten.feature_dropout.default")

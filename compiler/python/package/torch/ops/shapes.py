@@ -177,6 +177,9 @@ def _rows_at(importer, x, dim, index):
 def _wrapped(importer, index, extent):
     """Replaces negative indices, which count from the end, by those from the beginning."""
     if isinstance(index, torch.Tensor):
+        beyond = index[(index < -extent) | (index >= extent)]
+        if beyond.numel():
+            raise sc.InvalidError("index %d is not within a dimension of size %d" % (beyond.reshape(-1)[0], extent))
         return torch.where(index < 0, index + extent, index)
     is_below = as_type(sc.compare(index, importer.constant(0, index.dtype), "lt"), index.dtype)
     return sc.select(is_below, index + importer.constant(extent, index.dtype), index)
