@@ -39,7 +39,7 @@ std::vector<sbp::Axis> axesOf(const py::object &mesh) {
   return axes;
 }
 
-LossScale lossScaleOf(py::kwargs numbers) {
+LossScale lossScaleOf(const py::kwargs &numbers) { // a dict of this call alone
   const LossScale defaults;
   if (!numbers.contains("initial"))
     numbers["initial"] = defaults.initial;

@@ -5,7 +5,6 @@
 #include "runtime/cuda/CudaKernels.h"
 #include "runtime/cuda/CudaLibraryCall.h"
 #include "runtime/cuda/CudaStatus.h"
-#include "runtime/cuda/CudaStream.h"
 
 #include "absl/strings/escaping.h"
 #include "nccl.h"

@@ -7,7 +7,7 @@ kernels      Compares every op on a GPU with NumPy, in all element types, also w
 conformance  Checks the device's communicator, at each number of ranks, for what every communicator must do.
 examples     Trains the examples with ZeRO stages 0 to 3 at each number of ranks. Their losses must be those of the CPU
              within 1e-3 (1e-2 if they compute in bf16), and all bits must be the same at every stage, with CUDA graphs
-             and without.
+             and without, and with sums in rounds of any size.
 figures      Runs only if --parts names it. Compares AdamW with a copy, a chain of products with direct library calls,
              and measures GPT-2 124M on one rank, in f32 (with products in tf32, like the peer's) and in bf16. SCRIPT is
              that model in PyTorch, the peer, and is run in turns with ours. It takes the flags --mode, --device,
@@ -170,6 +170,9 @@ def checkExample(example, ranks, arguments, directory):
     if arguments.device == "cuda":
         found.append(("without graphs", Training(example, ranks, "cuda", 3, arguments, directory,
                                                  SPLITCAST_CUDA_GRAPHS="0")))
+        if ranks > 1:
+            found.append(("in short rounds", Training(example, ranks, "cuda", 1, arguments, directory,
+                                                      SPLITCAST_NCCL_ROUND_KIB="1")))
     first = found[0][1]
     # If stages differ, train stage 0 again, to see whether it gives the same bits every time.
     texts = differences(first, found[1:])
@@ -181,7 +184,9 @@ def checkExample(example, ranks, arguments, directory):
 
 
 def checkConformance(ranks, arguments, directory):
-    text = run(ranks, "conformance", [f"--device={arguments.device}", "--timeout=60"], arguments, directory)
+    # Rounds as short as the tests' tensors need, so that sums have several.
+    text = run(ranks, "conformance", [f"--device={arguments.device}", "--timeout=60"], arguments, directory,
+               SPLITCAST_NCCL_ROUND_KIB="1024")
     *_, size, last = text.strip().split("\n")
     return size == f"on {ranks} ranks" and re.fullmatch(r"[1-9]\d* passed, 0 failed", last) is not None, last
 
