@@ -182,13 +182,6 @@ Tensor logSoftmax(const Tensor &x, Caller at) {
 // Norms
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// Whether a norm can add `number` to a variance.
-bool isEpsilon(double number) { return number >= 0.0 && std::isfinite(number); }
-
-} // namespace
-
 Tensor rmsNorm(const Tensor &x, const Tensor &weight, double epsilon, Caller at) {
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("rmsNorm", {x, weight}, at);
   if (!builder)

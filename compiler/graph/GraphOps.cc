@@ -6,7 +6,6 @@
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace splitcast {
@@ -235,7 +234,7 @@ Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, doub
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("layerNorm", {x, weight, bias}, at);
   if (!builder)
     return invalidOf({x, weight, bias});
-  if (!(epsilon >= 0.0) || !std::isfinite(epsilon))
+  if (!isEpsilon(epsilon))
     return builder->fail(absl::StrCat("has epsilon = ", epsilon, "; it must be finite and at least 0"));
   return builder->make<nn::LayerNormOp>(valueOf(x), valueOf(weight), valueOf(bias), epsilon);
 }

@@ -15,6 +15,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/MapVector.h"
 
+#include <cmath>
 #include <set>
 
 namespace splitcast {
@@ -132,6 +133,8 @@ mlir::Type toMlir(mlir::MLIRContext *context, ElementType type);
 /// Returns "x: 128x256xf32", or "invalid".
 std::string describe(const Tensor &tensor);
 std::string shapeText(const sbp::Shape &shape);
+/// Whether a norm can add `number` to a variance.
+inline bool isEpsilon(double number) { return number >= 0.0 && std::isfinite(number); }
 
 } // namespace splitcast
 

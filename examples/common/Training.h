@@ -29,8 +29,8 @@ struct TrainingFlags {
   sbp::ZeroOptions zero = CompileOptions::withoutZero();
   int64_t seed = 0;
   std::string writeMlir, writeInputs, losses, metrics, saveVariables;
-  std::vector<const std::string *>
-      data; ///< the program's own flags of files that it reads, which nothing may overwrite
+  /// The program's own flags of files that it reads, which nothing may overwrite.
+  std::vector<const std::string *> data;
   VariableSources sources;
   bool report = false;
   CheckpointOptions checkpoints;

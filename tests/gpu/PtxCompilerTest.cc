@@ -75,5 +75,18 @@ TEST(PtxCompilerTest, VectorsExtendToF64) {
   EXPECT_NE(ptx.find("cvt.f64.f32"), std::string::npos) << ptx;
 }
 
+TEST(PtxCompilerTest, RefusesOtherChips) {
+  for (const auto &[chip, says] : {std::pair{"", "kernels cannot be compiled for ''"},
+                                   {"SM_90", "kernels cannot be compiled for 'SM_90'; name a chip from sm_70 on"},
+                                   {"sm_20", "kernels cannot be compiled for 'sm_20'"},
+                                   {"sm_999", "LLVM knows no processor 'sm_999'"}}) {
+    mlir::MLIRContext context;
+    runtime::GpuProgram program;
+    program.module = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
+    auto ptx = runtime::compileToPtx(program, {chip, "+ptx80", ""});
+    EXPECT_NE(std::string(ptx.status().message()).find(says), std::string::npos) << ptx.status();
+  }
+}
+
 } // namespace
 } // namespace splitcast::gpu_tests

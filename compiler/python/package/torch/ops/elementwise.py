@@ -141,14 +141,17 @@ def elu(importer, x, alpha=1.0, scale=1.0, input_scale=1.0):
     return sc.select(_is_above_0(importer, x), x, below * alpha)
 
 
-@op("aten.clamp.default", "aten.clamp_.default", "aten.clip.default", "aten.hardtanh.default", "aten.hardtanh_.default")
+@op("aten.clamp.default", "aten.clamp_.default", "aten.clip.default")
 def clamp(importer, x, least=None, most=None):
     """At a bound the gradient is 0, as in PyTorch: it goes to the constant, the second operand. NaN stays NaN."""
-    if str(importer.node.target).startswith("aten.hardtanh"):
-        least, most = -1.0 if least is None else least, 1.0 if most is None else most
     result = x if least is None else sc.maximum(x, importer.constant(least, x.dtype))
     result = result if most is None else sc.minimum(result, importer.constant(most, x.dtype))
     return result if is_integer(x) else sc.select(as_type(sc.compare(x, x, "ne"), x.dtype), x, result)
+
+
+@op("aten.hardtanh.default", "aten.hardtanh_.default")
+def hardtanh(importer, x, least=-1.0, most=1.0):
+    return clamp(importer, x, least, most)
 
 
 @op("aten.clamp.Tensor")
