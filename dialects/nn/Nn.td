@@ -45,6 +45,11 @@ def Nn_FloatTensor : Nn_TensorOf<"isFloatElement", "f16, bf16, f32 or f64">;
 def Nn_DoubleTensor : Nn_TensorOf<"isDoubleElement", "f64">;
 def Nn_IndexTensor : Nn_TensorOf<"isIndexElement", "i32 or i64">;
 
+/// What a norm adds to a variance.
+def Nn_EpsilonAttr : ConfinedAttr<F64Attr, [AttrConstraint<
+  CPred<"::llvm::cast<::mlir::FloatAttr>($_self).getValue().isFinite() && ::llvm::cast<::mlir::FloatAttr>($_self).getValueAsDouble() >= 0">,
+  "that is finite and at least 0">]>;
+
 class Nn_Op<string mnemonic, list<Trait> traits = []> : Op<Nn_Dialect, mnemonic, traits>;
 
 /// A pure function of tensors. Shapes are verified before signatures, whose rules rely on them. A builder without a

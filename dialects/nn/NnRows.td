@@ -57,7 +57,7 @@ def Nn_LayerNormOp : Nn_ComputeOp<"layer_norm", [Differentiable, WideOp]> {
     ```
     - C1: Weight and bias have the operand's last dimension and its element type.
   }];
-  let arguments = (ins Nn_FloatTensor:$input, Nn_FloatTensor:$weight, Nn_FloatTensor:$bias, F64Attr:$epsilon);
+  let arguments = (ins Nn_FloatTensor:$input, Nn_FloatTensor:$weight, Nn_FloatTensor:$bias, Nn_EpsilonAttr:$epsilon);
   let results = (outs Nn_FloatTensor:$result);
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight, "::mlir::Value":$bias, "double":$epsilon)>];
 }
@@ -70,7 +70,7 @@ def Nn_RowMomentsOp : Nn_ComputeOp<"row_moments", [WideOp]> {
     ```
     - C1: The operand has at least one dimension.
   }];
-  let arguments = (ins Nn_FloatTensor:$input, F64Attr:$epsilon);
+  let arguments = (ins Nn_FloatTensor:$input, Nn_EpsilonAttr:$epsilon);
   let results = (outs Nn_FloatTensor:$mean, Nn_FloatTensor:$scale);
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "double":$epsilon)>];
 }
@@ -84,7 +84,7 @@ def Nn_LayerNormGradOp : Nn_ComputeOp<"layer_norm_grad", [WideOp]> {
     ```
     - C1: Gradient and operand have the same shape; the weight has its last dimension.
   }];
-  let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$input, Nn_FloatTensor:$weight, F64Attr:$epsilon);
+  let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$input, Nn_FloatTensor:$weight, Nn_EpsilonAttr:$epsilon);
   let results = (outs Nn_FloatTensor:$result);
   let builders = [OpBuilder<(ins "::mlir::Value":$gradient, "::mlir::Value":$input, "::mlir::Value":$weight,
                              "double":$epsilon)>];

@@ -231,11 +231,14 @@ MemoryReport MemoryReports::of(const exec::EntryPoint &point) const {
 /// collective.
 static void addCommunication(exec::PlanOp plan, int64_t times, SymbolTableCollection &symbols,
                              std::map<std::string, CommunicationReport::Entry> &byKind) {
+  const DeviceTraits traits = deviceTraitsOf(plan->getParentOfType<ModuleOp>());
   for (auto op : plan.getBody().front().getOps<exec::CollectiveOp>()) {
     std::string kind = op.getRule().name;
     std::replace(kind.begin(), kind.end(), '_', '-');
     CommunicationReport::Entry &entry = byKind[kind];
-    ccl::Traffic traffic = exec::callOf(op, exec::groupOf(op, symbols)).traffic();
+    ccl::CollectiveCall call = exec::callOf(op, exec::groupOf(op, symbols));
+    call.chunkBytes = traits.chunkBytes(call.ranks);
+    const ccl::Traffic traffic = call.traffic();
     entry.collective = kind;
     entry.calls = sbp::cappedSum(entry.calls, times);
     entry.bytesSent = sbp::cappedSum(entry.bytesSent, sbp::cappedProduct(times, traffic.bytes));

@@ -24,20 +24,21 @@ int64_t none(const CollectiveCall &) { return 0; }
 /// Indexed by CollectiveKind.
 constexpr CollectiveRule kRules[kNumCollectiveKinds] = {
     {"all_gather", Part::OwnBlock, Part::AllBlocks, Memory::InResult, /*adds=*/false,
-     [](const CollectiveCall &call) { return allGatherTraffic(call.blockBytes(), call.index); }, none},
+     [](const CollectiveCall &call) { return allGatherTraffic(call.blockBytes(), call.index, call.chunkBytes); }, none},
     {"reduce_scatter", Part::AllBlocks, Part::OwnBlock, Memory::InOperand, /*adds=*/true,
-     [](const CollectiveCall &call) { return reduceScatterTraffic(call.blockBytes(), call.index); },
+     [](const CollectiveCall &call) { return reduceScatterTraffic(call.blockBytes(), call.index, call.chunkBytes); },
      [](const CollectiveCall &call) { return reduceScatterWorkspace(call.blockBytes(), call.index, call.chunkBytes); }},
     {"all_reduce", Part::OwnBlock, Part::OwnBlock, Memory::InBoth, /*adds=*/true,
      [](const CollectiveCall &call) {
-       return allReduceTraffic(call.elements(Part::OwnBlock), call.elementBytes, call.ranks, call.index);
+       return allReduceTraffic(call.elements(Part::OwnBlock), call.elementBytes, call.ranks, call.index,
+                               kSmallAllReduceBytes, call.chunkBytes);
      },
      [](const CollectiveCall &call) {
        return allReduceWorkspace(call.elements(Part::OwnBlock), call.elementBytes, call.ranks, call.index,
                                  call.chunkBytes);
      }},
     {"all_to_all", Part::AllBlocks, Part::Received, Memory::Apart, /*adds=*/false,
-     [](const CollectiveCall &call) { return allToAllTraffic(call.blockBytes(), call.index); }, none},
+     [](const CollectiveCall &call) { return allToAllTraffic(call.blockBytes(), call.index, call.chunkBytes); }, none},
 };
 
 } // namespace

@@ -8,7 +8,7 @@ namespace splitcast::ccl {
 
 namespace {
 
-int64_t chunks(int64_t bytes) { return (bytes + kChunkBytes - 1) / kChunkBytes; }
+int64_t chunks(int64_t bytes, int64_t chunkBytes) { return (bytes + chunkBytes - 1) / chunkBytes; }
 
 int64_t workspace(int64_t ranks, int64_t ownBytes, int64_t chunkBytes) {
   return (ranks - 1) * sbp::alignUp(addendBytes(ownBytes, chunkBytes), sbp::kAlignmentBytes);
@@ -22,22 +22,25 @@ int64_t deviceChunkBytes(int64_t ranks, int64_t roundBytes) {
   return std::max({kPage, std::min(kChunkBytes, roundBytes), share}) / kPage * kPage;
 }
 
-Traffic allGatherTraffic(const std::vector<int64_t> &blocks, int64_t rank) {
+Traffic allGatherTraffic(const std::vector<int64_t> &blocks, int64_t rank, int64_t chunkBytes) {
   int64_t others = blocks.size() - 1;
-  return {others * blocks[rank], others * chunks(blocks[rank])};
+  return {others * blocks[rank], others * chunks(blocks[rank], chunkBytes)};
 }
 
-Traffic reduceScatterTraffic(const std::vector<int64_t> &blocks, int64_t rank) {
+Traffic reduceScatterTraffic(const std::vector<int64_t> &blocks, int64_t rank, int64_t chunkBytes) {
   Traffic traffic;
   for (size_t r = 0; r < blocks.size(); ++r)
     if (static_cast<int64_t>(r) != rank)
-      traffic += {blocks[r], chunks(blocks[r])};
+      traffic += {blocks[r], chunks(blocks[r], chunkBytes)};
   return traffic;
 }
 
-Traffic allToAllTraffic(const std::vector<int64_t> &sends, int64_t rank) { return reduceScatterTraffic(sends, rank); }
+Traffic allToAllTraffic(const std::vector<int64_t> &sends, int64_t rank, int64_t chunkBytes) {
+  return reduceScatterTraffic(sends, rank, chunkBytes);
+}
 
-Traffic allReduceTraffic(int64_t elements, int64_t elementBytes, int64_t ranks, int64_t rank, int64_t smallBytes) {
+Traffic allReduceTraffic(int64_t elements, int64_t elementBytes, int64_t ranks, int64_t rank, int64_t smallBytes,
+                         int64_t chunkBytes) {
   int64_t bytes = elements * elementBytes;
   if (bytes <= smallBytes)
     return {(ranks - 1) * bytes, bytes > 0 ? ranks - 1 : 0};
@@ -45,8 +48,9 @@ Traffic allReduceTraffic(int64_t elements, int64_t elementBytes, int64_t ranks, 
   // two sizes: the first elements % ranks have one element more.
   int64_t own = sbp::pieceOf(elements, ranks, rank).count * elementBytes;
   int64_t longer = elements % ranks, shortBytes = elements / ranks * elementBytes;
-  int64_t messages = longer * chunks(shortBytes + elementBytes) + (ranks - longer) * chunks(shortBytes);
-  return {bytes - own + (ranks - 1) * own, messages - chunks(own) + (ranks - 1) * chunks(own)};
+  const auto messagesOf = [&](int64_t block) { return chunks(block, chunkBytes); };
+  int64_t messages = longer * messagesOf(shortBytes + elementBytes) + (ranks - longer) * messagesOf(shortBytes);
+  return {bytes - own + (ranks - 1) * own, messages - messagesOf(own) + (ranks - 1) * messagesOf(own)};
 }
 
 int64_t addendBytes(int64_t ownBytes, int64_t chunkBytes) { return std::min(ownBytes, 2 * chunkBytes); }

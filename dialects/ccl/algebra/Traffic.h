@@ -45,15 +45,16 @@ int64_t deviceChunkBytes(int64_t ranks, int64_t roundBytes = kDeviceRoundBytes);
 inline constexpr int64_t kSmallAllReduceBytes = 4096;
 
 /// Return the traffic of rank `rank` of blocks.size() ranks; blocks[r] is the number of bytes that rank r holds (before
-/// an all-gather) or keeps (after a reduce-scatter). Empty blocks send no message.
-Traffic allGatherTraffic(const std::vector<int64_t> &blocks, int64_t rank);
-Traffic reduceScatterTraffic(const std::vector<int64_t> &blocks, int64_t rank);
+/// an all-gather) or keeps (after a reduce-scatter). Empty blocks send no message, others one for each `chunkBytes`;
+/// what NCCL itself cuts is not counted.
+Traffic allGatherTraffic(const std::vector<int64_t> &blocks, int64_t rank, int64_t chunkBytes = kChunkBytes);
+Traffic reduceScatterTraffic(const std::vector<int64_t> &blocks, int64_t rank, int64_t chunkBytes = kChunkBytes);
 /// Returns the traffic of an all-reduce of `elements` of `elementBytes` each, which pieceOf cuts when they have more
 /// than `smallBytes`.
 Traffic allReduceTraffic(int64_t elements, int64_t elementBytes, int64_t ranks, int64_t rank,
-                         int64_t smallBytes = kSmallAllReduceBytes);
+                         int64_t smallBytes = kSmallAllReduceBytes, int64_t chunkBytes = kChunkBytes);
 /// Returns the traffic of an all-to-all; sends[r] is the number of bytes for rank r.
-Traffic allToAllTraffic(const std::vector<int64_t> &sends, int64_t rank);
+Traffic allToAllTraffic(const std::vector<int64_t> &sends, int64_t rank, int64_t chunkBytes = kChunkBytes);
 
 /// Returns the bytes of the buffer for the addends of one other rank, in a sum of `ownBytes`: it has room for all of
 /// them, or for two chunks that are used in turns, if there are more.

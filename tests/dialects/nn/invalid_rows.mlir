@@ -68,6 +68,22 @@ func.func @softmax_grad_c1_legal(%g: tensor<4x3xf32>, %y: tensor<1xf64>) {
 
 // -----
 
+func.func @negative_epsilon(%x: tensor<4x3xf32>, %w: tensor<3xf32>) {
+  // expected-error @below {{'nn.layer_norm' op attribute 'epsilon' failed to satisfy constraint: 64-bit float attribute that is finite and at least 0}}
+  %0 = nn.layer_norm %x, %w, %w {epsilon = -0.5 : f64} : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @infinite_epsilon(%x: tensor<4x3xf32>) {
+  // expected-error @below {{'nn.row_moments' op attribute 'epsilon' failed to satisfy constraint: 64-bit float attribute that is finite and at least 0}}
+  %0:2 = nn.row_moments %x {epsilon = 0x7FF0000000000000 : f64} : (tensor<4x3xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
 func.func @layer_norm_c1(%x: tensor<4x3xf32>, %w: tensor<4xf32>, %b: tensor<3xf32>, %m: tensor<1x3xf32>, %h: tensor<3xf16>, %s: tensor<f32>) {
   // expected-error @below {{'nn.layer_norm' op takes 'tensor<4x3xf32>' with 'tensor<4xf32>' for its last dimension; that must be 'tensor<3xf32>'}}
   %0 = nn.layer_norm %x, %w, %b {epsilon = 0.5 : f64} : (tensor<4x3xf32>, tensor<4xf32>, tensor<3xf32>) -> tensor<4x3xf32>

@@ -1,11 +1,16 @@
 // What a sum receives: on GPUs two chunks of 10.7 MiB (a third of 32) from each of three other ranks; on CPUs two of 1 MiB.
+// A block of 32 MiB is so many messages to each rank: 4 on GPUs, 32 on CPUs.
 // RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-report 2>&1 >/dev/null \
 // RUN:   | FileCheck %s --match-full-lines
 // RUN: sed 's/"cuda"/"cpu"/' %s | splitcast-opt -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower \
 // RUN:   -exec-report 2>&1 >/dev/null | FileCheck %s --match-full-lines --check-prefix=CPU
 
 // CHECK: staging 67.092 MB
+// CHECK: all-gather 1 calls 100663296 bytes sent 12 messages
+// CHECK: reduce-scatter 1 calls 100663296 bytes sent 12 messages
 // CPU: staging 6.291 MB
+// CPU: all-gather 1 calls 100663296 bytes sent 96 messages
+// CPU: reduce-scatter 1 calls 100663296 bytes sent 96 messages
 #p = #sbp.placement<"cuda", [dp = 4]>
 #B = #sbp.nd<#p, [B]>
 #S0 = #sbp.nd<#p, [S(0)]>
