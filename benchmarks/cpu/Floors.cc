@@ -172,7 +172,7 @@ bool isEmpty(exec::MatmulAttr call) {
 
 Contents contentsOf(exec::PlanOp plan) {
   Contents result;
-  runtime::Profiler profiler(0); // it computes the bytes and flops of each op
+  runtime::Profiler profiler(0, nullptr); // it computes the bytes and flops of each op
   int64_t index = 0;
   for (mlir::Operation &op : plan.getBody().front()) {
     profiler.bound(&op, index++);

@@ -213,13 +213,12 @@ absl::Status Launch::prepareProfile() {
                                                      "it out, or run with --device=cpu"));
   if (chosen.profile.empty())
     return absl::OkStatus();
-  if (chosen.deviceKind != "cpu")
-    return absl::InvalidArgumentError(absl::StrCat("--profile cannot be used with --device=", chosen.deviceKind,
-                                                   ", whose calls return before the work is done; profile with "
-                                                   "--device=cpu, or with the device's own profiler"));
+  if (!rankDevice)
+    return absl::OkStatus();               // createDevice has failed
   constexpr int64_t kTracedRuns = 200'000; // of all ranks together, in a trace of about 80 MB
-  profiler = std::make_unique<runtime::Profiler>(static_cast<size_t>(kTracedRuns / size()));
-  peaks = runtime::measurePeaks(rankThreads);
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<runtime::StreamClock> clock, rankDevice->createClock());
+  profiler = std::make_unique<runtime::Profiler>(static_cast<size_t>(kTracedRuns / size()), std::move(clock));
+  SPLITCAST_ASSIGN_OR_RETURN(peaks, peaksOf(*rankDevice, rankThreads));
   return absl::OkStatus();
 }
 

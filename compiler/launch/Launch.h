@@ -134,13 +134,13 @@ private:
   int64_t localRank = 0, localRanks = 1; ///< on this machine
   absl::Status readiness;
   std::string note;
-  std::unique_ptr<runtime::Profiler> profiler;
   std::function<absl::Status(runtime::Communicator &)> lastReport;
-  runtime::Peaks peaks; ///< for the profile
   std::unique_ptr<runtime::Job> job;
   std::unique_ptr<runtime::Transport> farewell; ///< used by end() only
   std::shared_ptr<runtime::PeerMemory> peerMemory;
   std::unique_ptr<runtime::Device> rankDevice;
+  std::unique_ptr<runtime::Profiler> profiler;
+  runtime::Peaks peaks; ///< for the profile
   /// For the methods of this class only, so that their messages never mix with those of the program.
   std::unique_ptr<runtime::Communicator> control;
   std::unique_ptr<runtime::Communicator> ranks;

@@ -30,7 +30,8 @@ struct Row {
 /// Returns the least seconds of one run at the machine's peaks. For starting a
 /// collective, or waiting for it, they have no meaning.
 double boundOf(const ProfiledOp &op, const runtime::Peaks &peaks) {
-  return std::max(static_cast<double>(op.bytes) / peaks.movedBytesPerSecond, op.flops / peaks.flopsPerSecond);
+  return std::max(static_cast<double>(op.bytes) / peaks.movedBytesPerSecond,
+                  op.flops > 0 ? op.flops / peaks.flopsPerSecond : 0);
 }
 
 void add(Row &row, const ProfiledOp &op, const runtime::Peaks &peaks) {
@@ -40,7 +41,8 @@ void add(Row &row, const ProfiledOp &op, const runtime::Peaks &peaks) {
   row.bytes += runs * static_cast<double>(op.bytes);
   row.flops += runs * op.flops;
   row.boundSeconds += runs * boundOf(op, peaks);
-  row.hasBound &= !op.isSmall && !op.isOfRanks && peaks.movedBytesPerSecond > 0;
+  row.hasBound &=
+      !op.isSmall && !op.isOfRanks && peaks.movedBytesPerSecond > 0 && (op.flops == 0 || peaks.flopsPerSecond > 0);
 }
 
 std::string textOf(const Row &row, double total) {
@@ -68,7 +70,45 @@ std::string quoted(const std::string &text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// Says what the rates of the table are compared with.
+std::string textOf(const runtime::Peaks &peaks) {
+  if (peaks.movedBytesPerSecond == 0)
+    return "";
+  const std::string moved =
+      absl::StrFormat(". A rank here moves at most %.1f GB/s (read and written)", peaks.movedBytesPerSecond * 1e-9);
+  return peaks.flopsPerSecond == 0
+             ? moved
+             : absl::StrFormat("%s, and computes at most %.1f Gflop/s of f32", moved, peaks.flopsPerSecond * 1e-9);
+}
+
 } // namespace
+
+absl::StatusOr<runtime::Peaks> peaksOf(runtime::Device &device, int threads) {
+  if (device.kind() == "cpu")
+    return runtime::measurePeaks(threads);
+  constexpr int64_t kBytes = 256 << 20; // more than caches hold
+  constexpr int kCopies = 5;
+  runtime::Peaks peaks;
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<runtime::StreamClock> clock, device.createClock());
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Stream> stream, device.createStream("peaks"));
+  absl::StatusOr<runtime::Buffer> both = device.allocate(2 * kBytes);
+  if (!both.ok())
+    return peaks;
+  absl::Status status = device.clear(*both, *stream);
+  for (int mark = 0; status.ok() && mark <= kCopies; ++mark) {
+    status = clock->mark(*stream);
+    if (status.ok() && mark < kCopies)
+      status = device.copy(both->slice(kBytes, kBytes), both->slice(0, kBytes), *stream);
+  }
+  status.Update(stream->synchronize());
+  device.release(*both);
+  SPLITCAST_RETURN_IF_ERROR(status);
+  SPLITCAST_ASSIGN_OR_RETURN(const std::vector<int64_t> times, clock->times());
+  for (int copy = 0; copy < kCopies; ++copy)
+    peaks.movedBytesPerSecond =
+        std::max(peaks.movedBytesPerSecond, 2.0 * kBytes / (static_cast<double>(times[copy + 1] - times[copy]) * 1e-9));
+  return peaks;
+}
 
 std::string profileTable(const Profiler &profiler, const runtime::Peaks &peaks) {
   std::map<std::string, Row> byKind, byName;
@@ -87,10 +127,9 @@ std::string profileTable(const Profiler &profiler, const runtime::Peaks &peaks) 
     add(name, op, peaks);
   }
   std::string text =
-      absl::StrFormat("rank 0's ops, without the first run of each: %.3f ms. A rank here moves at most %.1f GB/s "
-                      "(read and written), and "
-                      "computes at most %.1f Gflop/s of f32\n       ms            runs     GB/s  Gflop/s  of peak\n",
-                      total * 1e3, peaks.movedBytesPerSecond * 1e-9, peaks.flopsPerSecond * 1e-9);
+      absl::StrFormat("rank 0's ops, without the first run of each: %.3f ms%s\n       ms            runs     GB/s  "
+                      "Gflop/s  of peak\n",
+                      total * 1e3, textOf(peaks));
   for (const Row &row : sorted(std::move(byKind)))
     absl::StrAppend(&text, textOf(row, total));
   absl::StrAppend(&text, "by op:\n");
@@ -102,19 +141,35 @@ std::string profileTable(const Profiler &profiler, const runtime::Peaks &peaks) 
   return text;
 }
 
+/// Returns the numbers of a trace's rows, by stream: that which computes comes
+/// first.
+static std::map<std::string, size_t> rowsOf(const Profiler &profiler) {
+  std::map<std::string, size_t> rows;
+  for (const ProfiledOp &op : profiler.ops())
+    rows[op.stream] = 0;
+  size_t next = 1;
+  for (auto &[stream, row] : rows)
+    row = stream == "compute" ? 0 : next++;
+  return rows;
+}
+
 std::string traceEvents(const Profiler &profiler, int64_t rank, int64_t shift) {
   std::string text =
       absl::StrCat(R"({"ph":"M","name":"process_name","pid":)", rank, R"(,"args":{"name":"rank )", rank, "\"}},\n");
   std::map<std::pair<std::string, int64_t>, const std::map<std::string, int64_t> *> live;
   for (const runtime::LiveBytes &bytes : profiler.liveBytes())
     live[{bytes.plan, bytes.index}] = &bytes.byRole;
+  const std::map<std::string, size_t> rows = rowsOf(profiler);
+  for (const auto &[stream, row] : rows)
+    absl::StrAppend(&text, R"({"ph":"M","name":"thread_name","pid":)", rank, R"(,"tid":)", row, R"(,"args":{"name":)",
+                    quoted(stream), "}},\n");
   for (const runtime::ProfiledRun &run : profiler.runs()) {
     const ProfiledOp &op = profiler.ops()[run.op];
     absl::StrAppendFormat(&text,
-                          R"({"ph":"X","pid":%d,"tid":0,"ts":%.3f,"dur":%.3f,"cat":%s,"name":%s,"args":{"plan":%s,)"
+                          R"({"ph":"X","pid":%d,"tid":%d,"ts":%.3f,"dur":%.3f,"cat":%s,"name":%s,"args":{"plan":%s,)"
                           R"("op":%d,"bytes":%d,"flops":%.0f}},)"
                           "\n",
-                          rank, static_cast<double>(run.begin + shift) * 1e-3,
+                          rank, rows.at(op.stream), static_cast<double>(run.begin + shift) * 1e-3,
                           static_cast<double>(run.end - run.begin) * 1e-3, quoted(op.kind),
                           quoted(op.kind == "kernel" ? op.name : absl::StrCat(op.kind, " ", op.name)), quoted(op.plan),
                           op.index, op.bytes, op.flops);

@@ -1,7 +1,8 @@
 //===- Profile.h - How long each op of a run took ----------------------------===//
 //
 // With --profile=FILE a program writes a Chrome trace of all ranks, for about:tracing or Perfetto, and prints a table
-// of rank 0's times, by kind of op and by op, together with the peak rates of the machine.
+// of rank 0's times, by kind of op and by op, together with the peak rates of the machine or the GPU. A trace has a row
+// for each stream.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_LAUNCH_PROFILE_H
@@ -13,6 +14,10 @@
 #include <string>
 
 namespace splitcast {
+
+/// Measures what a rank can do at most. Of a device that is not the host, this is only the rate of copies within its
+/// memory, or nothing if it has no room for them; flopsPerSecond is 0.
+absl::StatusOr<runtime::Peaks> peaksOf(runtime::Device &device, int threads);
 
 /// Returns the table, with the peak rates of a rank.
 std::string profileTable(const runtime::Profiler &profiler, const runtime::Peaks &peaks);

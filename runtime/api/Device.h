@@ -31,6 +31,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace splitcast::exec {
 class LibraryCallAttrInterface; // dialects/exec/Exec.h
@@ -72,6 +73,18 @@ public:
   /// Blocks until all enqueued work has been done, and returns the first error of that work. (The host returns the
   /// error of a launch at the launch, and not here.) After an error, only destroy the stream.
   virtual absl::Status synchronize() = 0;
+};
+
+/// Tells when streams reach points of their work.
+class StreamClock {
+public:
+  virtual ~StreamClock() = default;
+  /// Marks the point behind the work that `stream`, one of this device, has now. Not called while work is captured.
+  virtual absl::Status mark(Stream &stream) = 0;
+  /// Returns when each mark since the last call was reached, in the order of the marks, in nanoseconds of the steady
+  /// clock, which all processes of a machine share. Blocks until all of them are reached.
+  ///   Errors  those of EventState::wait.
+  virtual absl::StatusOr<std::vector<int64_t>> times() = 0;
 };
 
 /// A kernel or a library call whose sizes are fixed; each launch gives it the buffers.
@@ -132,6 +145,9 @@ public:
   virtual void release(Buffer buffer) = 0;
 
   virtual absl::StatusOr<std::unique_ptr<Stream>> createStream(const std::string &name) = 0;
+
+  /// Returns a clock for the streams of this device. The default is for devices whose work is done when a call returns.
+  virtual absl::StatusOr<std::unique_ptr<StreamClock>> createClock();
 
   /// Compiles or loads the kernels of a module. A kernel is a function whose arguments are memrefs of static shape:
   /// inputs, then outputs, then one memref of bytes if the kernel needs workspace. Distinct arguments never overlap.

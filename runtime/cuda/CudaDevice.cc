@@ -1,6 +1,7 @@
 #include "runtime/cuda/CudaDevice.h"
 
 #include "runtime/api/StatusMacros.h"
+#include "runtime/cuda/CudaClock.h"
 #include "runtime/cuda/CudaGraph.h"
 #include "runtime/cuda/CudaKernels.h"
 #include "runtime/cuda/CudaLibraryCall.h"
@@ -37,6 +38,8 @@ public:
   absl::StatusOr<std::unique_ptr<Stream>> createStream(const std::string &name) override {
     return createCudaStream(name);
   }
+
+  absl::StatusOr<std::unique_ptr<StreamClock>> createClock() override { return createCudaClock(); }
 
   absl::StatusOr<std::unique_ptr<KernelLibrary>> loadKernels(mlir::ModuleOp kernels) override {
     return loadCudaKernels(kernels, chip);

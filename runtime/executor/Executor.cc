@@ -194,10 +194,10 @@ absl::Status Executor::loadKernels(mlir::ModuleOp plans) {
 absl::Status Executor::bindPlan(exec::PlanOp plan) {
   Bound &to = bound[plan.getSymName().str()];
   for (mlir::Operation &op : plan.getBody().front()) {
-    SPLITCAST_ASSIGN_OR_RETURN(Run run, bindOp(&op));
+    SPLITCAST_ASSIGN_OR_RETURN(Step step, bindOp(&op));
     if (observer)
       observer->bound(&op, static_cast<int64_t>(to.steps.size()));
-    to.steps.push_back({std::move(run), &op});
+    to.steps.push_back(std::move(step));
   }
   return absl::OkStatus();
 }
@@ -253,32 +253,37 @@ absl::StatusOr<Stream *> Executor::streamOf(llvm::StringRef name) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-absl::StatusOr<Run> Executor::bindOp(mlir::Operation *op) {
+absl::StatusOr<Executor::Step> Executor::bindOp(mlir::Operation *op) {
+  SPLITCAST_ASSIGN_OR_RETURN(Stream * compute, streamOf("compute"));
+  if (auto collective = mlir::dyn_cast<exec::CollectiveOp>(op))
+    return bindCollective(collective, compute);
+  SPLITCAST_ASSIGN_OR_RETURN(Run run, bindCompute(op, compute));
+  return Step{op, compute, nullptr, std::move(run)};
+}
+
+absl::StatusOr<Run> Executor::bindCompute(mlir::Operation *op, Stream *compute) {
   if (auto launch = mlir::dyn_cast<exec::LaunchOp>(op)) {
     if (!kernels)
       return absl::InvalidArgumentError(absl::StrCat("the plan launches @", launch.getKernel().getLeafReference().str(),
                                                      ", but its module has no kernels; lower it with 'exec-lower'"));
     SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Launchable> kernel,
                                kernels->kernel(launch.getKernel().getLeafReference().str()));
-    return bindLaunch(std::move(kernel), launch.getReads(), launch.getWrites());
+    return bindLaunch(std::move(kernel), launch.getReads(), launch.getWrites(), compute);
   }
   if (auto library = mlir::dyn_cast<exec::LibraryOp>(op)) {
     SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Launchable> call, device.libraryCall(library.getCall()));
-    return bindLaunch(std::move(call), library.getReads(), library.getWrites());
+    return bindLaunch(std::move(call), library.getReads(), library.getWrites(), compute);
   }
-  SPLITCAST_ASSIGN_OR_RETURN(Stream * stream, streamOf("compute"));
   if (auto copy = mlir::dyn_cast<exec::CopyOp>(op))
-    return asRun([this, stream, from = resolve(copy.getFrom()), to = resolve(copy.getTo())] {
-      return device.copy(to, from, *stream);
+    return asRun([this, compute, from = resolve(copy.getFrom()), to = resolve(copy.getTo())] {
+      return device.copy(to, from, *compute);
     });
   if (auto clear = mlir::dyn_cast<exec::ClearOp>(op))
-    return asRun([this, stream, range = resolve(clear.getRange())] { return device.clear(range, *stream); });
-  if (auto collective = mlir::dyn_cast<exec::CollectiveOp>(op))
-    return bindCollective(collective);
+    return asRun([this, compute, range = resolve(clear.getRange())] { return device.clear(range, *compute); });
   if (auto wait = mlir::dyn_cast<exec::WaitOp>(op)) {
     Event *event = &underWay[wait.getTicket()];
-    return asRun([stream, event] {
-      absl::Status status = stream->waitFor(*event);
+    return asRun([compute, event] {
+      absl::Status status = compute->waitFor(*event);
       event->reset();
       return status;
     });
@@ -289,35 +294,36 @@ absl::StatusOr<Run> Executor::bindOp(mlir::Operation *op) {
 }
 
 absl::StatusOr<Run> Executor::bindLaunch(std::unique_ptr<Launchable> launchable, mlir::ArrayAttr reads,
-                                         mlir::ArrayAttr writes) {
+                                         mlir::ArrayAttr writes, Stream *compute) {
   if (launchable->workspaceBytes() > 0)
     return absl::InternalError(absl::StrCat("a kernel or library call needs a workspace of ",
                                             launchable->workspaceBytes(), " bytes, but launches of a plan pass none"));
-  SPLITCAST_ASSIGN_OR_RETURN(Stream * stream, streamOf("compute"));
   std::vector<Buffer> buffers;
   for (mlir::ArrayAttr ranges : {reads, writes})
     for (auto range : ranges.getAsRange<exec::RangeAttr>())
       buffers.push_back(resolve(range));
   launchables.push_back(std::move(launchable));
-  return asRun([launch = launchables.back().get(), buffers, stream] { return launch->launch(buffers, *stream); });
+  return asRun([launch = launchables.back().get(), buffers, compute] { return launch->launch(buffers, *compute); });
 }
 
-absl::StatusOr<Run> Executor::bindCollective(exec::CollectiveOp op) {
-  absl::StatusOr<Stream *> compute = streamOf("compute"), stream = streamOf(op.getStream());
+absl::StatusOr<Executor::Step> Executor::bindCollective(exec::CollectiveOp op, Stream *compute) {
+  absl::StatusOr<Stream *> stream = streamOf(op.getStream());
   absl::StatusOr<Start> start = bindStart(op);
-  for (const absl::Status &status : {compute.status(), stream.status(), start.status()})
+  for (const absl::Status &status : {stream.status(), start.status()})
     SPLITCAST_RETURN_IF_ERROR(status);
-  Event *event = &underWay[op.getTicket()];
-  return asRun([event, start = *start, from = *compute, on = *stream]() -> absl::Status {
-    // The collective starts behind the enqueued kernels: they compute what it
-    // reads, and may still read what it overwrites.
-    SPLITCAST_ASSIGN_OR_RETURN(Event enqueued, from->record());
-    SPLITCAST_RETURN_IF_ERROR(on->waitFor(enqueued));
+  // The collective starts behind the enqueued kernels: they compute what it
+  // reads, and may still read what it overwrites.
+  const Run prepare = [compute, on = *stream]() -> absl::Status {
+    SPLITCAST_ASSIGN_OR_RETURN(Event enqueued, compute->record());
+    return on->waitFor(enqueued);
+  };
+  const Run run = [event = &underWay[op.getTicket()], start = *start] {
     absl::StatusOr<Event> started = start();
     if (started.ok())
       *event = *started;
     return started.status();
-  });
+  };
+  return Step{op, *stream, prepare, run};
 }
 
 absl::StatusOr<Executor::Start> Executor::bindStart(exec::CollectiveOp op) {
@@ -342,11 +348,13 @@ absl::StatusOr<Executor::Start> Executor::bindStart(exec::CollectiveOp op) {
 absl::Status Executor::enqueueOps(const Bound &plan) {
   int64_t index = 0;
   for (const Step &step : plan.steps) {
+    if (step.prepare)
+      SPLITCAST_RETURN_IF_ERROR(step.prepare());
     if (observer)
-      observer->before(step.op, index);
+      observer->before(step.op, index, *step.stream);
     SPLITCAST_RETURN_IF_ERROR(step.run());
     if (observer)
-      observer->after(step.op, index);
+      observer->after(step.op, index, *step.stream);
     ++index;
   }
   return absl::OkStatus();
@@ -385,8 +393,9 @@ absl::Status Executor::enqueueDownload(std::byte *to, exec::RangeAttr from) {
 }
 
 absl::Status Executor::wait() {
-  absl::StatusOr<Stream *> stream = streamOf("compute");
-  return stream.ok() ? (*stream)->synchronize() : stream.status();
+  SPLITCAST_ASSIGN_OR_RETURN(Stream * stream, streamOf("compute"));
+  absl::Status status = stream->synchronize();
+  return status.ok() && observer ? observer->waited() : status;
 }
 
 absl::Status Executor::run(const std::string &plan) {

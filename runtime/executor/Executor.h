@@ -29,14 +29,17 @@
 namespace splitcast::runtime {
 
 /// An executor that is given an observer calls it before and after it enqueues each op of a plan; `index` is the op's
-/// number in its plan, from 0. With an observer, no work is captured.
+/// number in its plan, from 0, and the op's work goes to `stream`, which already waits for what the op needs. With an
+/// observer, no work is captured.
 struct ExecutorObserver {
   virtual ~ExecutorObserver() = default;
   /// Called once for each op of a plan, in order, before any of them runs. `op` may have the address of an op of an
   /// earlier executor that was destroyed.
   virtual void bound(mlir::Operation *op, int64_t index) {}
-  virtual void before(mlir::Operation *op, int64_t index) {}
-  virtual void after(mlir::Operation *op, int64_t index) {}
+  virtual void before(mlir::Operation *op, int64_t index, Stream &stream) {}
+  virtual void after(mlir::Operation *op, int64_t index, Stream &stream) {}
+  /// Called when all enqueued work has been done. An error is returned by Executor::wait.
+  virtual absl::Status waited() { return absl::OkStatus(); }
 };
 
 class Executor {
@@ -84,8 +87,10 @@ public:
 
 private:
   struct Step {
+    mlir::Operation *op = nullptr;
+    Stream *stream = nullptr;              ///< where the op's work goes
+    std::function<absl::Status()> prepare; ///< makes the stream wait for what the op needs; null: it need not wait
     std::function<absl::Status()> run;
-    mlir::Operation *op;
   };
 
   Executor(Device &device, ExecutorObserver *observer) : device(device), observer(observer) {}
@@ -97,10 +102,11 @@ private:
   absl::Status populate();
   absl::Status loadKernels(mlir::ModuleOp plans);
   absl::Status bindPlan(exec::PlanOp plan);
-  absl::StatusOr<std::function<absl::Status()>> bindOp(mlir::Operation *op);
-  absl::StatusOr<std::function<absl::Status()>> bindLaunch(std::unique_ptr<Launchable> launchable,
-                                                           mlir::ArrayAttr reads, mlir::ArrayAttr writes);
-  absl::StatusOr<std::function<absl::Status()>> bindCollective(exec::CollectiveOp op);
+  absl::StatusOr<Step> bindOp(mlir::Operation *op);
+  absl::StatusOr<std::function<absl::Status()>> bindCompute(mlir::Operation *op, Stream *compute);
+  absl::StatusOr<std::function<absl::Status()>>
+  bindLaunch(std::unique_ptr<Launchable> launchable, mlir::ArrayAttr reads, mlir::ArrayAttr writes, Stream *compute);
+  absl::StatusOr<Step> bindCollective(exec::CollectiveOp op, Stream *compute);
   using Start = std::function<absl::StatusOr<Event>()>;
   absl::StatusOr<Start> bindStart(exec::CollectiveOp op);
   absl::Status registerMemory(mlir::ModuleOp plans);

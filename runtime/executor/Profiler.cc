@@ -1,5 +1,7 @@
 #include "runtime/executor/Profiler.h"
 
+#include "runtime/api/StatusMacros.h"
+
 #include "absl/strings/str_cat.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -99,6 +101,8 @@ void Profiler::bound(mlir::Operation *op, int64_t index) {
           });
   profiled.plan = op->getParentOfType<exec::PlanOp>().getSymName().str();
   profiled.index = index;
+  auto collective = mlir::dyn_cast<exec::CollectiveOp>(op);
+  profiled.stream = collective ? collective.getStream().str() : "compute";
   places[op] = static_cast<int32_t>(known.size());
   known.push_back(std::move(profiled));
 }
@@ -127,19 +131,31 @@ void Profiler::addLiveBytes(exec::PlanOp plan) {
   }
 }
 
-void Profiler::before(mlir::Operation *op, int64_t index) { begin = now(); }
+void Profiler::before(mlir::Operation *op, int64_t index, Stream &stream) { status.Update(clock->mark(stream)); }
 
-void Profiler::after(mlir::Operation *op, int64_t index) {
-  const int64_t end = now();
-  const int32_t place = places.lookup(op);
-  ProfiledOp &profiled = known[place];
+void Profiler::after(mlir::Operation *op, int64_t index, Stream &stream) {
+  status.Update(clock->mark(stream));
+  enqueued.push_back(places.lookup(op));
+}
+
+absl::Status Profiler::waited() {
+  SPLITCAST_RETURN_IF_ERROR(status);
+  SPLITCAST_ASSIGN_OR_RETURN(const std::vector<int64_t> times, clock->times());
+  for (size_t i = 0; i < enqueued.size(); ++i)
+    add({enqueued[i], times[2 * i], times[2 * i + 1]});
+  enqueued.clear();
+  return absl::OkStatus();
+}
+
+void Profiler::add(const ProfiledRun &run) {
+  ProfiledOp &profiled = known[run.op];
   if (profiled.runs++ == 0)
     return;
-  const double seconds = static_cast<double>(end - begin) * 1e-9;
+  const double seconds = static_cast<double>(run.end - run.begin) * 1e-9;
   profiled.seconds += seconds;
   profiled.leastSeconds = profiled.runs == 2 ? seconds : std::min(profiled.leastSeconds, seconds);
   if (kept.size() < mostRuns)
-    kept.push_back({place, begin, end});
+    kept.push_back(run);
 }
 
 } // namespace splitcast::runtime

@@ -14,8 +14,9 @@ fail() {
 }
 
 alone python3 "$bundle/check.py" --device=cpu --ranks=3 --steps=4 --json=results.json | tee table
-tail -n 1 table | grep -qx '5 passed, 0 failed' || fail "the last line is not '5 passed, 0 failed'"
-[ "$(grep -c '"passed": true' results.json)" = 5 ] || fail "results.json has other results than the table"
+tail -n 1 table | grep -qx '9 passed, 0 failed' || fail "the last line is not '9 passed, 0 failed'"
+[ "$(grep -c '^\$ ' results.log)" = 29 ] || fail "results.log has other programs than 29"
+[ "$(grep -c '"passed": true' results.json)" = 9 ] || fail "results.json has other results than the table"
 
 # Each library is the bundle's own.
 listed=$("$bundle/lib/ld-linux-x86-64.so.2" --library-path "$bundle/lib" --list "$bundle/libexec/gpt")
@@ -23,10 +24,10 @@ foreign=$(grep '=> /\|not found' <<<"$listed" || true)
 [ -z "$foreign" ] || fail "a library of the machine is used: $foreign"
 
 # A check that finds a difference says so, and ends with 1.
-sed 's/^TOLERANCES = .*/TOLERANCES = {"f32": -1, "bf16": -1}/' "$bundle/check.py" >"$bundle/strict.py"
+sed 's/^TOLERANCES = .*/TOLERANCES = dict.fromkeys(("f32", "tf32", "bf16", "f16"), -1)/' "$bundle/check.py" >"$bundle/strict.py"
 status=0
 alone python3 "$bundle/strict.py" --device=cpu --ranks=1 --steps=1 >strict || status=$?
-[ "$status" = 1 ] && grep -q '^1 passed, 4 failed$' strict || fail "what is wrong passes: $(cat strict)"
+[ "$status" = 1 ] && grep -q '^1 passed, 8 failed$' strict || fail "what is wrong passes: $(cat strict)"
 
 if ! command -v nvidia-smi >/dev/null; then
   status=0

@@ -165,6 +165,27 @@ TEST(CudaJobs, NcclsOwnSumsAreNearToo) {
     EXPECT_NEAR(losses[step], expected[step], 1e-3 * expected[step]);
 }
 
+// With events between the ops; losses are those without.
+TEST(CudaJobs, ProfilesSayWhereTheTimeGoes) {
+  const std::string directory = makeWorkDirectory();
+  const Command command = onCuda(with(recipe(), {"--steps=4", "--enable-zero=stage=3"}),
+                                 {"SPLITCAST_CUDA_ON_CPU_DEVICES=3", "SPLITCAST_CUDA_ON_CPU_SEED=1"});
+  const Trained plain = train(directory, 3, command);
+  const JobResult result = runIn(directory, 3, with(command, {"--profile=profile.json", "--losses=others"}));
+  ASSERT_TRUE(result.succeeded()) << result.describe();
+  EXPECT_EQ(readFile(directory + "/others"), plain.losses);
+  const auto kinds = profiledKinds(directory + "/profile.json", 3, Rows::SideBySide); // the first step is left out
+  ASSERT_EQ(kinds.size(), 3u);
+  for (const auto &[rank, ofRank] : kinds)
+    for (const char *kind : {"kernel", "matmul", "all_gather", "reduce_scatter"}) {
+      ASSERT_EQ(ofRank.count(kind), 1u) << kind << " of rank " << rank;
+      EXPECT_GT(ofRank.at(kind), 10) << kind << " of rank " << rank; // enqueuing takes less
+    }
+  for (const char *text :
+       {"rank 0's ops, without the first run of each", "GB/s (read and written)", "matmul m = 5, n = 33"})
+    EXPECT_THAT(result.rankOutputs[0], HasSubstr(text));
+}
+
 // Small ones, to see that they run.
 TEST(CudaJobs, FiguresOfTheDeviceAreMeasured) {
   const JobResult result = runIn(makeWorkDirectory(), 1,

@@ -264,8 +264,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return wait(streamOf(stream), of<Event>(event));
 }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) {
-  *event = reinterpret_cast<cudaEvent_t>(new Event);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
+  auto *made = new Event;
+  made->hasTime = (flags & cudaEventDisableTiming) == 0;
+  *event = reinterpret_cast<cudaEvent_t>(made);
   return cudaSuccess;
 }
 
@@ -279,6 +281,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) { return query(of<Event>(event)); }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) { return synchronize(of<Event>(event)); }
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end) {
+  return elapsed(*milliseconds, of<Event>(start), of<Event>(end));
+}
 
 // ---- Graphs ----
 

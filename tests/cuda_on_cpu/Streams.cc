@@ -58,6 +58,7 @@ void waitUntil(const Mark &mark) {
 void reach(Mark &mark) {
   std::lock_guard<std::mutex> lock(state().mutex);
   mark.isReached = true;
+  mark.reachedAt = std::chrono::steady_clock::now();
   state().changed.notify_all();
 }
 
@@ -186,10 +187,10 @@ cudaError_t endCapture(Stream &stream, std::unique_ptr<Graph> &graph) {
 cudaError_t record(Event &event, Stream &stream) {
   leaveEnded(stream);
   if (stream.capture) {
-    event = {nullptr, stream.capture, stream.tail};
+    event = {nullptr, stream.capture, stream.tail, event.hasTime};
     return cudaSuccess;
   }
-  event = {std::make_shared<Mark>(), nullptr, {}};
+  event = {std::make_shared<Mark>(), nullptr, {}, event.hasTime};
   return stream.add({"an event", [mark = event.mark] {
                        reach(*mark);
                        return absl::OkStatus();
@@ -238,6 +239,19 @@ cudaError_t synchronize(Event &event) {
   if (event.mark)
     waitUntil(*event.mark);
   return errorOfState();
+}
+
+cudaError_t elapsed(float &milliseconds, const Event &from, const Event &to) {
+  for (const Event *event : {&from, &to})
+    if (!event->hasTime || !event->mark)
+      return cudaErrorInvalidResourceHandle;
+  if (cudaError_t error = errorOfState(); error != cudaSuccess)
+    return error;
+  std::lock_guard<std::mutex> lock(state().mutex);
+  if (!from.mark->isReached || !to.mark->isReached)
+    return cudaErrorNotReady;
+  milliseconds = std::chrono::duration<float, std::milli>(to.mark->reachedAt - from.mark->reachedAt).count();
+  return cudaSuccess;
 }
 
 /// Whether the host may wait for the stream.

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "cuda_runtime_api.h"
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -50,6 +51,7 @@ struct Capture {
 /// A point in the work of a stream, which is reached when the work before it is done.
 struct Mark {
   bool isReached = false;
+  std::chrono::steady_clock::time_point reachedAt;
 };
 
 class Stream {
@@ -78,6 +80,7 @@ struct Event {
   std::shared_ptr<Mark> mark;       ///< null if it was not recorded
   std::shared_ptr<Capture> capture; ///< the capture in which it was recorded, if any
   std::set<size_t> tail;            ///< the nodes of the capture that come before it
+  bool hasTime = false;             ///< whether it can tell when it was reached
 };
 
 /// Returns the first error of any work, or OK.
@@ -90,6 +93,7 @@ cudaError_t record(Event &event, Stream &stream);
 cudaError_t wait(Stream &stream, Event &event);
 cudaError_t query(Event &event);
 cudaError_t synchronize(Event &event);
+cudaError_t elapsed(float &milliseconds, const Event &from, const Event &to);
 cudaError_t query(Stream &stream);
 cudaError_t synchronize(Stream &stream);
 cudaError_t launch(std::shared_ptr<const Graph> graph, Stream &stream);

@@ -61,6 +61,26 @@ TEST(Streams, WaitForEvents) {
   EXPECT_THAT(notes.take(), ElementsAre(1, 2));
 }
 
+TEST(Streams, TellTimes) {
+  Notes notes;
+  Stream stream;
+  Event begin, end, untimed;
+  begin.hasTime = end.hasTime = true;
+  float milliseconds = 0;
+  EXPECT_EQ(record(begin, stream), cudaSuccess);
+  EXPECT_EQ(elapsed(milliseconds, begin, end), cudaErrorInvalidResourceHandle); // not recorded
+  (void)stream.add(notes.work(1, 50));
+  EXPECT_EQ(record(end, stream), cudaSuccess);
+  EXPECT_EQ(record(untimed, stream), cudaSuccess);
+  EXPECT_EQ(elapsed(milliseconds, begin, end), cudaErrorNotReady);
+  EXPECT_EQ(synchronize(stream), cudaSuccess);
+  EXPECT_EQ(elapsed(milliseconds, begin, untimed), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(elapsed(milliseconds, begin, end), cudaSuccess);
+  EXPECT_GE(milliseconds, 50);
+  EXPECT_EQ(elapsed(milliseconds, end, begin), cudaSuccess);
+  EXPECT_LE(milliseconds, -50);
+}
+
 // Without an event streams run side by side.
 TEST(Streams, DoNotWaitForEachOther) {
   Notes notes;

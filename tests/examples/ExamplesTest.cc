@@ -173,22 +173,6 @@ void roundVariables(const std::string &path) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-/// What --profile wrote: of each rank, the microseconds of all ops in one step, by kind; ops of a step do not overlap.
-std::map<int64_t, std::map<std::string, double>> profiledKinds(const std::string &path, int64_t steps) {
-  std::map<int64_t, std::map<std::string, double>> kinds;
-  std::map<int64_t, double> ends;
-  const nlohmann::json trace = nlohmann::json::parse(readFile(path));
-  for (const nlohmann::json &event : trace["traceEvents"]) {
-    if (event["ph"] != "X")
-      continue;
-    const int64_t rank = event["pid"];
-    EXPECT_GE(event["ts"].get<double>(), ends[rank]);
-    ends[rank] = event["ts"].get<double>() + event["dur"].get<double>() - 0.002; // rounded
-    kinds[rank][event["cat"]] += event["dur"].get<double>() / static_cast<double>(steps);
-  }
-  return kinds;
-}
-
 // And nothing else changes: losses are those without.
 TEST(Examples, ProfilesSayWhereTheTimeGoes) {
   const std::string directory = makeWorkDirectory();
@@ -198,7 +182,7 @@ TEST(Examples, ProfilesSayWhereTheTimeGoes) {
       runIn(directory, 3, with(command, {"--profile=profile.json", "--losses=others", "--transport=messages"}));
   ASSERT_TRUE(result.succeeded()) << result.describe();
   EXPECT_EQ(readFile(directory + "/others"), plain.losses);
-  const auto kinds = profiledKinds(directory + "/profile.json", 3); // the first step is left out
+  const auto kinds = profiledKinds(directory + "/profile.json", 3, Rows::InTurn); // the first step is left out
   ASSERT_EQ(kinds.size(), 3u);
   for (const auto &[rank, ofRank] : kinds)
     for (const char *kind : {"kernel", "matmul", "all_gather", "wait for all_gather", "reduce_scatter"})

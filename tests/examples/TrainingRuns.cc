@@ -78,6 +78,22 @@ std::string valueAfter(const std::string &output, const std::string &label) {
 }
 
 /// The losses in a file of an example, from their exact form.
+std::map<int64_t, std::map<std::string, double>> profiledKinds(const std::string &path, int64_t steps, Rows rows) {
+  std::map<int64_t, std::map<std::string, double>> kinds;
+  std::map<std::pair<int64_t, int64_t>, double> ends;
+  const nlohmann::json trace = nlohmann::json::parse(readFile(path));
+  for (const nlohmann::json &event : trace["traceEvents"]) {
+    if (event["ph"] != "X")
+      continue;
+    const int64_t rank = event["pid"];
+    double &end = ends[{rank, rows == Rows::InTurn ? 0 : event["tid"].get<int64_t>()}];
+    EXPECT_GE(event["ts"].get<double>(), end);
+    end = event["ts"].get<double>() + event["dur"].get<double>() - 0.002; // rounded
+    kinds[rank][event["cat"]] += event["dur"].get<double>() / static_cast<double>(steps);
+  }
+  return kinds;
+}
+
 std::vector<float> exactLosses(const std::string &text) {
   std::istringstream lines(text);
   std::vector<float> losses;

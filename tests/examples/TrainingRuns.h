@@ -5,6 +5,7 @@
 #include "tests/examples/Job.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,12 @@ std::vector<float> npyFloats(const std::string &path);
 
 /// Returns what follows `label` in the output, up to the end of the line.
 std::string valueAfter(const std::string &output, const std::string &label);
+
+/// The rows of a trace, one per stream of the device: on a CPU the ops of all rows take turns.
+enum class Rows { InTurn, SideBySide };
+/// Returns what --profile wrote: of each rank, the microseconds of all ops in one step, by kind. Ops of a row do not
+/// overlap.
+std::map<int64_t, std::map<std::string, double>> profiledKinds(const std::string &path, int64_t steps, Rows rows);
 
 } // namespace splitcast
 

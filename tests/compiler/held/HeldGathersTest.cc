@@ -40,7 +40,9 @@ CompileOptions optionsOf(int64_t holdBytes, sbp::Strategy strategy) {
 }
 
 struct Counter : runtime::ExecutorObserver {
-  void before(mlir::Operation *op, int64_t) override { collectives += mlir::isa<exec::CollectiveOp>(op); }
+  void before(mlir::Operation *op, int64_t, runtime::Stream &) override {
+    collectives += mlir::isa<exec::CollectiveOp>(op);
+  }
   int64_t collectives = 0;
 };
 

@@ -35,7 +35,7 @@ struct Event {
 
 class Recorder : public runtime::ExecutorObserver {
 public:
-  void after(mlir::Operation *op, int64_t) override {
+  void after(mlir::Operation *op, int64_t, runtime::Stream &) override {
     if (auto call = mlir::dyn_cast<exec::LibraryOp>(op); call && mlir::isa<exec::MatmulAttr>(call.getCall()))
       events.push_back({Event::Kind::Product, {}, {}});
     if (auto start = mlir::dyn_cast<exec::CollectiveOp>(op))

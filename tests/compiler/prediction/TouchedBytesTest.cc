@@ -41,7 +41,7 @@ public:
     std::memset(space.data, kPaint, space.bytes);
   }
 
-  void before(mlir::Operation *op, int64_t) override {
+  void before(mlir::Operation *op, int64_t, runtime::Stream &) override {
     llvm::SmallVector<exec::RangeAttr> reads, writes;
     exec::rangesOf(op, reads, writes);
     // What the op must write anew in the arena is painted, to see that it does.
@@ -55,7 +55,7 @@ public:
       was[name] = bytesOf(executor->space(name));
   }
 
-  void after(mlir::Operation *op, int64_t) override {
+  void after(mlir::Operation *op, int64_t, runtime::Stream &) override {
     llvm::SmallVector<exec::RangeAttr> reads, writes;
     exec::rangesOf(op, reads, writes);
     if (!mlir::isa<exec::CollectiveOp>(op))

@@ -80,7 +80,9 @@ TEST_P(KernelVectorsTest, CompiledOpsGiveWhatNumPyGives) {
   for (const auto &[op, cases] : byOp) {
     SCOPED_TRACE(op);
     absl::StatusOr<differential::Outcome> outcome = runAll(cases, GetParam(), *context);
-    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    EXPECT_TRUE(outcome.ok()) << outcome.status();
+    if (!outcome.ok())
+      continue; // the other ops are compared all the same
     ASSERT_EQ(outcome->results.size(), cases.size());
     for (size_t i = 0; i < cases.size(); ++i) {
       SCOPED_TRACE(cases[i].text);
