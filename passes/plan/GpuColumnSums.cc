@@ -77,13 +77,6 @@ std::vector<SplitSums> splitSums(const LinalgBody &body, ArrayRef<size_t> candid
   return found;
 }
 
-MemRefType workspaceOf(const LinalgBody &body, ArrayRef<SplitSums> sums) {
-  if (sums.empty())
-    return {};
-  return MemRefType::get({sums.back().offset + sums.back().elements()},
-                         elementOf(reductionOf(body.results[sums.back().results.front()])));
-}
-
 //===----------------------------------------------------------------------===//
 // Split sums
 //===----------------------------------------------------------------------===//

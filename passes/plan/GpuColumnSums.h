@@ -50,14 +50,11 @@ struct SplitSums {
 /// Returns those of these results that are split. The sums are f32, also those of smaller floats.
 std::vector<SplitSums> splitSums(const LinalgBody &body, llvm::ArrayRef<size_t> candidates);
 
-/// Returns the type of the workspace of these sums; nothing if there are none.
-mlir::MemRefType workspaceOf(const LinalgBody &body, llvm::ArrayRef<SplitSums> sums);
-
 class GpuColumnSums : public GpuLaunches {
 protected:
   using GpuLaunches::GpuLaunches;
 
-  /// Emits the two launches of sums that are split. `workspace` has the type that workspaceOf() returns.
+  /// Emits the two launches of sums that are split. `workspace` has the elements that they say.
   void emitSplitSums(const SplitSums &sums, mlir::Value workspace);
   /// Emits the launch of a sum that is not split.
   void emitWholeSum(size_t result);

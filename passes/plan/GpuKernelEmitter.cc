@@ -1,6 +1,6 @@
 #include "passes/plan/GpuKernelEmitter.h"
 
-#include "passes/plan/GpuColumnSums.h"
+#include "passes/plan/GpuTailSums.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -54,12 +54,30 @@ int64_t lanesOf(const LinalgBody &body, const KernelForm &form) {
   return isSmallAlone && llvm::all_of(elements, fits) ? kSmallLanes : kLanes;
 }
 
-class GpuKernelEmitter : public GpuColumnSums {
+/// The sums that blocks of the whole device share. All of them are f32.
+struct SharedSums {
+  SharedSums(const LinalgBody &body, const KernelForm &form, ArrayRef<size_t> sums) {
+    if (form.isFlat)
+      return;
+    splits = splitSums(body, sums);
+    tails = tailSums(body, sums, splits.empty() ? 0 : splits.back().offset + splits.back().elements());
+  }
+  int64_t workspaceElements() const {
+    if (!tails.empty())
+      return tails.back().offset + tails.back().workspaceElements();
+    return splits.empty() ? 0 : splits.back().offset + splits.back().elements();
+  }
+
+  std::vector<SplitSums> splits;
+  std::vector<TailSum> tails;
+};
+
+class GpuKernelEmitter : public GpuTailSums {
 public:
   GpuKernelEmitter(OpBuilder &builder, nn::FusionOp fusion, const LinalgBody &body, const KernelForm &form,
                    ArrayRef<int64_t> tied)
-      : GpuColumnSums(builder, fusion, body, form, tied, lanesOf(body, form)), sums(sumsOf(body, form)),
-        splits(form.isFlat ? std::vector<SplitSums>() : splitSums(body, sums)) {}
+      : GpuTailSums(builder, fusion, body, form, tied, lanesOf(body, form)), sums(sumsOf(body, form)),
+        shared(body, form, sums) {}
 
 private:
   //===--------------------------------------------------------------------===//
@@ -86,9 +104,13 @@ private:
 
   void emitSums() {
     DenseSet<size_t> done;
-    for (const SplitSums &split : splits) {
+    for (const SplitSums &split : shared.splits) {
       emitSplitSums(split, workspace);
       done.insert(split.results.begin(), split.results.end());
+    }
+    for (const TailSum &tail : shared.tails) {
+      emitTailSum(tail, workspace);
+      done.insert(tail.result);
     }
     for (size_t sum : sums) {
       if (!done.contains(sum))
@@ -97,7 +119,10 @@ private:
     }
   }
 
-  MemRefType workspaceType() const override { return workspaceOf(body, splits); }
+  MemRefType workspaceType() const override {
+    const int64_t elements = shared.workspaceElements();
+    return elements == 0 ? MemRefType() : MemRefType::get({elements}, builder.getF32Type());
+  }
 
   /// Emits elementwise results; those of the same shape share a launch.
   void emitByShape(ArrayRef<size_t> results) {
@@ -420,7 +445,7 @@ private:
   }
 
   const SmallVector<size_t> sums; ///< the results that are sums
-  const std::vector<SplitSums> splits;
+  const SharedSums shared;
   DenseMap<Type, Value> sharedByTeam; ///< by type, shared memory with an element per warp
   int64_t teamWarps = 1;              ///< the warps per row, where teams compute rows
   Value warp, warpLane;               ///< in teams: the warp in its block, and the thread in its warp
@@ -445,13 +470,10 @@ FailureOr<func::FuncOp> emitGpuKernel(OpBuilder &builder, StringRef name, nn::Fu
 }
 
 int64_t gpuKernelWorkspace(nn::FusionOp fusion) {
-  auto isRow = [](Value result) { return shapeOf(result).size() == 1; };
-  if (llvm::none_of(fusion.getResults(), isRow)) // it has no sums over rows
-    return 0;
   const LinalgBody body(fusion);
   const KernelForm form(body);
-  const MemRefType type = form.isFlat ? MemRefType() : workspaceOf(body, splitSums(body, sumsOf(body, form)));
-  return type ? type.getNumElements() * sbp::elementBytes(type.getElementType()) : 0;
+  constexpr int64_t kElementBytes = 4; // f32
+  return SharedSums(body, form, sumsOf(body, form)).workspaceElements() * kElementBytes;
 }
 
 } // namespace splitcast

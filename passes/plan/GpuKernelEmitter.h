@@ -7,6 +7,7 @@
 //                   ascending order, then within the vector, then by shuffles, in a fixed tree. A row of more than
 //                   4,096 elements takes a block of 16 warps, whose sums are then added one after the other.
 //   sums over rows  see GpuColumnSums.h
+//   sums over several dimensions to the last, of many addends: see GpuTailSums.h
 //   exact sums      of many addends (sbp::LoopSpec::exactSums): blocks of the whole device, which add to the result in
 //                   any order
 //   other sums      along the innermost dimension as in a row nest, a row per result, else a thread per result;

@@ -42,14 +42,14 @@ void collectErrors(llvm::LLVMContext &context, std::string &errors) {
       &errors);
 }
 
-void optimize(llvm::Module &module, llvm::TargetMachine &machine, bool joinsScalars) {
+void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
-  tuning.SLPVectorization = joinsScalars;
+  tuning.SLPVectorization = false;
   llvm::PassBuilder builder(&machine, tuning);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);

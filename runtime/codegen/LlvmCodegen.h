@@ -28,8 +28,9 @@ absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const C
 /// Makes LLVM append its errors about modules of `context` to `errors`, which must outlive the context.
 void collectErrors(llvm::LLVMContext &context, std::string &errors);
 
-/// Optimizes the module as -O3 does. `joinsScalars` says whether equal operations side by side become vectors (SLP).
-void optimize(llvm::Module &module, llvm::TargetMachine &machine, bool joinsScalars);
+/// Optimizes the module as -O3 does, but does not make vectors of equal operations side by side (SLP): at 512 bits, LLVM
+/// 19.1.7 joins wrong elements of f64 (tests/runtime/host/KernelVectorsTest.cc). Kernels have vectors of their own.
+void optimize(llvm::Module &module, llvm::TargetMachine &machine);
 
 /// Returns assembly text or an object file, as bytes.
 ///   Errors  Internal: the target has no such output.

@@ -140,7 +140,7 @@ absl::StatusOr<std::string> compileToPtx(GpuProgram &program, const PtxTarget &t
   if (!program.mayAlias)
     addNoAlias(*module);
   SPLITCAST_RETURN_IF_ERROR(linkLibdevice(*module, target.libdevice));
-  optimize(*module, *machine, /*joinsScalars=*/false);
+  optimize(*module, *machine);
   absl::StatusOr<std::string> ptx = emit(*module, *machine, llvm::CodeGenFileType::AssemblyFile);
   if (ptx.ok() && !errors.empty())
     return absl::InvalidArgumentError(absl::StrCat("LLVM could not compile kernels for ", target.chip, ": ", errors));

@@ -43,6 +43,24 @@ func.func @sums(%x: tensor<RxCxf32, #B>) -> tensor<Cxf32, #B> {
   return %1 : tensor<Cxf32, #B>
 })";
 
+/// Sums over several dimensions to the last (GpuTailSums.h), of one element and of R: one is rounded, one is scaled,
+/// one has a row's addends as well.
+constexpr const char *kTailSums = R"(
+#p = #sbp.placement<"cuda", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+func.func @sums(%x: tensor<4xRxCx7xf32, #B>, %c: tensor<Cx7xf32, #B>)
+    -> (tensor<Rxf32, #B>, tensor<Rxbf16, #B>, tensor<f32, #B>, tensor<4xf32, #B>) {
+  %1 = nn.reduce_sum %x {dims = array<i64: 0, 2, 3>} : (tensor<4xRxCx7xf32, #B>) -> tensor<Rxf32, #B>
+  %e = nn.broadcast %c {dims = array<i64: 0, 1>} : (tensor<Cx7xf32, #B>) -> tensor<4xRxCx7xf32, #B>
+  %a = nn.mul %x, %e : (tensor<4xRxCx7xf32, #B>, tensor<4xRxCx7xf32, #B>) -> tensor<4xRxCx7xf32, #B>
+  %2 = nn.reduce_sum %a {dims = array<i64: 0, 2, 3>} : (tensor<4xRxCx7xf32, #B>) -> tensor<Rxf32, #B>
+  %3 = nn.cast %2 : (tensor<Rxf32, #B>) -> tensor<Rxbf16, #B>
+  %4 = nn.reduce_sum %x {dims = array<i64: 0, 1, 2, 3>} : (tensor<4xRxCx7xf32, #B>) -> tensor<f32, #B>
+  %5 = nn.scale %4 {value = 0.5 : f64} : (tensor<f32, #B>) -> tensor<f32, #B>
+  %6 = nn.reduce_sum %a {dims = array<i64: 1, 2, 3>} : (tensor<4xRxCx7xf32, #B>) -> tensor<4xf32, #B>
+  return %1, %3, %5, %6 : tensor<Rxf32, #B>, tensor<Rxbf16, #B>, tensor<f32, #B>, tensor<4xf32, #B>
+})";
+
 struct Extents {
   int64_t rows, columns;
 };
@@ -83,6 +101,18 @@ TEST_P(ColumnSumsTest, AreWhatTheInterpreterGives) {
 
 /// More parts than a column has threads in the second launch.
 TEST_F(ColumnSums, OfManyParts) { check(kOneSum, {4'200, 136}, {integers({4'200, 136})}); }
+
+class TailSumsTest : public ColumnSums, public testing::WithParamInterface<Extents> {};
+
+TEST_P(TailSumsTest, AreWhatTheInterpreterGives) {
+  const auto [rows, columns] = GetParam();
+  check(kTailSums, GetParam(), {integers({4, rows, columns, 7}), integers({columns, 7})});
+}
+
+// Of one block each, or shared among blocks; addends that threads do not share evenly; and too few for a block.
+INSTANTIATE_TEST_SUITE_P(Extents, TailSumsTest,
+                         testing::Values(Extents{3, 20}, Extents{3, 700}, Extents{37, 64}, Extents{1, 2048},
+                                         Extents{5, 2}));
 
 // In parts: of which the last is short; with more columns than a tile, and fewer than one; as many rows as columns.
 // Whole: few elements, and columns that fill no vectors.

@@ -21,7 +21,7 @@ namespace {
 
 /// Increased by each change of this file that alters objects. The list of
 /// passes is part of the description anyway.
-constexpr int kRevision = 3;
+constexpr int kRevision = 4;
 
 mlir::DialectRegistry loweringDialects() {
   mlir::DialectRegistry registry;
@@ -117,7 +117,7 @@ absl::StatusOr<std::string> JitCompiler::compile(const std::string &source, cons
   setTargetAttributes(*llvmModule, target);
   if (target.anyOrder)
     allowAnyOrder(*llvmModule);
-  optimize(*llvmModule, *machine, /*joinsScalars=*/true);
+  optimize(*llvmModule, *machine);
   absl::StatusOr<std::string> object = emit(*llvmModule, *machine, llvm::CodeGenFileType::ObjectFile);
   if (object.ok() && !errors.empty())
     return absl::InvalidArgumentError(absl::StrCat("LLVM could not compile it: ", errors));
