@@ -285,8 +285,8 @@ private:
 //===----------------------------------------------------------------------===//
 
 // An op is added to the function of its operands, whichever function is current. Elements are f16, bf16, f32, f64, i32
-// or i64. The operands of an elementwise op have the same element type: cast() makes it so. Dimensions count from 0;
-// none is negative. What does not fit is a recorded error.
+// or i64. The operands of an elementwise op have the same element type: cast() makes it so. Dimensions count from 0, or
+// back from -1, the last one. What does not fit is a recorded error.
 
 struct MatmulOptions {
   bool transposeA = false, transposeB = false;
@@ -321,6 +321,8 @@ Tensor abs(const Tensor &x, Caller at = Caller::here());
 /// x to the power of `exponent`. Whole exponents from -8 to 8 are computed as products, 0.5 as sqrt(x) and -0.5 as
 /// 1 / sqrt(x). Any other exponent is computed as exp(exponent log(x)), which requires x above 0.
 Tensor pow(const Tensor &x, double exponent, Caller at = Caller::here());
+/// `value` as a tensor without dimensions, of x's element type and in its function. It broadcasts to every shape.
+Tensor constantLike(const Tensor &x, double value, Caller at = Caller::here());
 /// The elementwise maximum or minimum. Where both are equal or one is a NaN, the result is `b`, and the gradient goes
 /// to `b`. Shapes broadcast.
 Tensor maximum(const Tensor &a, const Tensor &b, Caller at = Caller::here());
@@ -349,6 +351,7 @@ Tensor named(const Tensor &x, const std::string &name, Caller at = Caller::here(
 /// Looks up the rows of `table`, which has two dimensions, at the integers `ids`. An id that is no row's number is an
 /// error of the run.
 Tensor embedding(const Tensor &table, const Tensor &ids, Caller at = Caller::here());
+/// One extent may be -1: it is then what the others leave.
 Tensor reshape(const Tensor &x, const sbp::Shape &shape, Caller at = Caller::here());
 /// Dimension i of the result is dimension permutation[i] of `x`.
 Tensor transpose(const Tensor &x, const std::vector<int64_t> &permutation, Caller at = Caller::here());

@@ -19,17 +19,7 @@ Tensor invalidOf(llvm::ArrayRef<Tensor> operands) {
 }
 
 /// Returns a scalar constant of the operand's element type.
-Tensor constantLike(const Tensor &x, double value, const std::string &name, Caller at) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp(name, x, at);
-  if (!builder)
-    return invalidOf(x);
-  auto type = mlir::RankedTensorType::get({}, toMlir(&builder->state.context, x.type()));
-  return builder->make<nn::ConstantOp>(type, builder->number(value));
-}
-
-Tensor inverse(const Tensor &x, const std::string &name, Caller at) {
-  return div(constantLike(x, 1.0, name, at), x, at);
-}
+Tensor inverse(const Tensor &x, Caller at) { return div(constantLike(x, 1.0, at), x, at); }
 
 /// Returns the shape [rows..., last] with last = 1.
 sbp::Shape withLastOfOne(sbp::Shape shape) {
@@ -66,6 +56,14 @@ Tensor named(const Tensor &x, const std::string &name, Caller at) {
 // Elementwise
 //===----------------------------------------------------------------------===//
 
+Tensor constantLike(const Tensor &x, double value, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("constantLike", x, at);
+  if (!builder)
+    return invalidOf(x);
+  auto type = mlir::RankedTensorType::get({}, toMlir(&builder->state.context, x.type()));
+  return builder->make<nn::ConstantOp>(type, builder->number(value));
+}
+
 Tensor silu(const Tensor &x, Caller at) {
   const WithinFunction within(x, "silu");
   return mul(x, sigmoid(x, at), at);
@@ -73,14 +71,13 @@ Tensor silu(const Tensor &x, Caller at) {
 
 Tensor rsqrt(const Tensor &x, Caller at) {
   const WithinFunction within(x, "rsqrt");
-  return inverse(sqrt(x, at), "rsqrt", at);
+  return inverse(sqrt(x, at), at);
 }
 
 // At 0 neither branch is taken, so that the gradient there is 0.
 Tensor abs(const Tensor &x, Caller at) {
   const WithinFunction within(x, "abs");
-  Tensor zero = constantLike(x, 0.0, "abs", at), isAbove = compare(x, zero, "gt", at),
-         isBelow = compare(x, zero, "lt", at);
+  Tensor zero = constantLike(x, 0.0, at), isAbove = compare(x, zero, "gt", at), isBelow = compare(x, zero, "lt", at);
   if (!isAbove.isValid())
     return isAbove;
   auto ofX = [&](const Tensor &holds) { return x.type() == ElementType::F32 ? holds : cast(holds, x.type(), at); };
@@ -96,11 +93,11 @@ Tensor pow(const Tensor &x, double exponent, Caller at) {
   if (exponent != std::round(exponent) || std::abs(exponent) > kMostProducts)
     return exp(scale(log(x, at), exponent, at), at);
   if (exponent == 0) // NaN to the power of 0 is 1, too
-    return x.isValid() ? broadcastTo(constantLike(x, 1.0, "pow", at), x.shape(), at) : x;
+    return x.isValid() ? broadcastTo(constantLike(x, 1.0, at), x.shape(), at) : x;
   Tensor product = x;
   for (int i = 1; i < static_cast<int>(std::abs(exponent)); ++i)
     product = mul(product, x, at);
-  return exponent > 0 ? product : inverse(product, "pow", at);
+  return exponent > 0 ? product : inverse(product, at);
 }
 
 /// Returns `a` where the comparison holds, and otherwise `b`.
@@ -153,7 +150,7 @@ Tensor variance(const Tensor &x, const std::vector<int64_t> &dims, Caller at) {
   if (!center.isValid())
     return center;
   sbp::Shape shape = x.shape();
-  for (int64_t dim : dims)
+  for (int64_t dim : fromStart(dims, x))
     shape[dim] = 1;
   Tensor distance = sub(x, reshape(center, shape, at), at);
   return mean(mul(distance, distance, at), dims, at);
@@ -314,7 +311,7 @@ Tensor attentionByScores(const Tensor &query, const Tensor &key, const Tensor &v
   Tensor seen = seenKeys(scores, options, at), weights;
   if (GraphBuilder::stateOf(seen)) { // where no key is seen, the equal weights are multiplied by 0
     constexpr double unseen = -6e4;  // f16 can represent it, too
-    scores = select(seen, scores, constantLike(scores, unseen, "attention", at), at);
+    scores = select(seen, scores, constantLike(scores, unseen, at), at);
     weights = mul(softmax(scores, at), seen, at);
   } else {
     weights = softmax(scores, at);

@@ -98,21 +98,35 @@ Tensor embedding(const Tensor &table, const Tensor &ids, Caller at) {
   return builder->make<nn::EmbeddingOp>(valueOf(table), valueOf(ids));
 }
 
+/// Returns the shape with what a single extent of -1 stands for, if the others
+/// leave a number for it.
+static sbp::Shape withoutOpenExtent(sbp::Shape shape, int64_t elements) {
+  auto open = std::find(shape.begin(), shape.end(), -1);
+  if (open == shape.end() || llvm::count_if(shape, [](int64_t extent) { return extent < 0; }) > 1)
+    return shape;
+  *open = 1;
+  const int64_t others = sbp::numElements(shape);
+  *open = others > 0 && elements % others == 0 ? elements / others : -1;
+  return shape;
+}
+
 Tensor reshape(const Tensor &x, const sbp::Shape &shape, Caller at) {
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("reshape", x, at);
   if (!builder)
     return invalidOf(x);
-  if (std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent < 0; }) ||
-      sbp::numElements(shape) != sbp::numElements(x.shape()))
+  const sbp::Shape whole = withoutOpenExtent(shape, sbp::numElements(x.shape()));
+  if (std::any_of(whole.begin(), whole.end(), [](int64_t extent) { return extent < 0; }) ||
+      sbp::numElements(whole) != sbp::numElements(x.shape()))
     return builder->fail(absl::StrCat("gives shape ", shapeText(shape), "; it must have ", sbp::numElements(x.shape()),
                                       " elements, as the operand"));
   auto element = mlir::getElementTypeOrSelf(valueOf(x).getType());
-  return builder->make<nn::ReshapeOp>(mlir::RankedTensorType::get(shape, element), valueOf(x));
+  return builder->make<nn::ReshapeOp>(mlir::RankedTensorType::get(whole, element), valueOf(x));
 }
 
 Tensor transpose(const Tensor &x, const std::vector<int64_t> &permutation, Caller at) {
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("transpose", x, at);
-  return builder ? builder->make<nn::TransposeOp>(valueOf(x), llvm::ArrayRef<int64_t>(permutation)) : invalidOf(x);
+  return builder ? builder->make<nn::TransposeOp>(valueOf(x), llvm::ArrayRef<int64_t>(fromStart(permutation, x)))
+                 : invalidOf(x);
 }
 
 Tensor slice(const Tensor &x, int64_t dim, int64_t start, int64_t count, Caller at) {
@@ -120,13 +134,14 @@ Tensor slice(const Tensor &x, int64_t dim, int64_t start, int64_t count, Caller 
   if (!builder)
     return invalidOf(x);
   sbp::Shape shape = x.shape();
-  if (dim < 0 || dim >= static_cast<int64_t>(shape.size()) || count < 0)
+  const int64_t along = fromStart(dim, x);
+  if (along < 0 || along >= static_cast<int64_t>(shape.size()) || count < 0)
     return builder->fail(absl::StrCat("takes ", count, " elements along dimension ", dim,
                                       "; it must be a dimension of the operand, and the count at least 0"));
-  shape[dim] = count;
+  shape[along] = count;
   auto type = mlir::RankedTensorType::get(shape, mlir::getElementTypeOrSelf(valueOf(x).getType()));
   mlir::OpBuilder &b = builder->state.builder;
-  return builder->make<nn::SliceOp>(type, valueOf(x), b.getI64IntegerAttr(dim), b.getI64IntegerAttr(start));
+  return builder->make<nn::SliceOp>(type, valueOf(x), b.getI64IntegerAttr(along), b.getI64IntegerAttr(start));
 }
 
 Tensor concat(const std::vector<Tensor> &parts, int64_t dim, Caller at) {
@@ -134,18 +149,19 @@ Tensor concat(const std::vector<Tensor> &parts, int64_t dim, Caller at) {
   if (!builder)
     return invalidOf(parts);
   sbp::Shape shape = parts.front().shape();
-  if (dim < 0 || dim >= static_cast<int64_t>(shape.size()))
+  const int64_t along = fromStart(dim, parts.front());
+  if (along < 0 || along >= static_cast<int64_t>(shape.size()))
     return builder->fail(absl::StrCat("joins along dimension ", dim, "; it must be a dimension of its operands"));
   llvm::SmallVector<mlir::Value> values;
-  shape[dim] = 0;
+  shape[along] = 0;
   for (const Tensor &part : parts) {
     if (part.shape().size() != shape.size())
       return builder->fail("joins tensors of different numbers of dimensions; these must be equal");
-    shape[dim] += part.shape()[dim];
+    shape[along] += part.shape()[along];
     values.push_back(valueOf(part));
   }
   auto type = mlir::RankedTensorType::get(shape, mlir::getElementTypeOrSelf(values.front().getType()));
-  return builder->make<nn::ConcatOp>(type, values, builder->state.builder.getI64IntegerAttr(dim));
+  return builder->make<nn::ConcatOp>(type, values, builder->state.builder.getI64IntegerAttr(along));
 }
 
 Tensor sum(const Tensor &x, Caller at) { return sum(x, allDims(x), at); }
@@ -154,6 +170,7 @@ Tensor sum(const Tensor &x, std::vector<int64_t> dims, Caller at) {
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("sum", x, at);
   if (!builder)
     return invalidOf(x);
+  dims = fromStart(std::move(dims), x);
   std::sort(dims.begin(), dims.end());
   auto rank = static_cast<int64_t>(x.shape().size());
   bool isTwice = std::adjacent_find(dims.begin(), dims.end()) != dims.end();
@@ -177,8 +194,17 @@ Tensor mean(const Tensor &x, std::vector<int64_t> dims, Caller at) {
 
 Tensor select(const Tensor &condition, const Tensor &chosen, const Tensor &other, Caller at) {
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("select", {condition, chosen, other}, at);
-  return builder ? builder->make<nn::SelectOp>(valueOf(condition), valueOf(chosen), valueOf(other))
-                 : invalidOf({condition, chosen, other});
+  if (!builder)
+    return invalidOf({condition, chosen, other});
+  // Of another type, the condition becomes 0 and 1 first: a cast would make 0.5 a 0.
+  Tensor holds = condition;
+  if (condition.type() != chosen.type()) {
+    const WithinFunction within(chosen, "select");
+    holds = compare(condition, constantLike(condition, 0.0, at), "ne", at);
+    if (holds.isValid() && holds.type() != chosen.type())
+      holds = cast(holds, chosen.type(), at);
+  }
+  return holds.isValid() ? builder->make<nn::SelectOp>(valueOf(holds), valueOf(chosen), valueOf(other)) : holds;
 }
 
 Tensor meanOfPresent(const Tensor &x, const Tensor &present, Caller at) {

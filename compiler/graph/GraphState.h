@@ -133,6 +133,15 @@ mlir::Type toMlir(mlir::MLIRContext *context, ElementType type);
 /// Returns "x: 128x256xf32", or "invalid".
 std::string describe(const Tensor &tensor);
 std::string shapeText(const sbp::Shape &shape);
+/// Returns a dimension, which may count back from -1, as counted from 0.
+inline int64_t fromStart(int64_t dim, const Tensor &x) {
+  return dim < 0 ? dim + static_cast<int64_t>(x.shape().size()) : dim;
+}
+inline std::vector<int64_t> fromStart(std::vector<int64_t> dims, const Tensor &x) {
+  for (int64_t &dim : dims)
+    dim = fromStart(dim, x);
+  return dims;
+}
 /// Whether a norm can add `number` to a variance.
 inline bool isEpsilon(double number) { return number >= 0.0 && std::isfinite(number); }
 

@@ -85,6 +85,18 @@ py::object asArray(const py::object &given) {
   }
 }
 
+/// Converts an array to NumPy's type for `type` where no value can change, and
+/// Python's own numbers and lists of them also where they are only rounded.
+py::object withType(const py::object &array, const py::object &given, ElementType type) {
+  if (type == ElementType::BF16)
+    return array; // its type says nothing of what the bits mean
+  const bool isPythons = !py::hasattr(given, "dtype");
+  const py::object wanted = numpy().attr("dtype")(namesOf(type).dtype);
+  const char *rule = isPythons ? "same_kind" : "safe";
+  return numpy().attr("can_cast")(array.attr("dtype"), wanted, rule).cast<bool>() ? array.attr("astype")(wanted)
+                                                                                  : array;
+}
+
 std::string describe(const py::object &array) {
   return absl::StrCat(std::string(py::str(array.attr("dtype"))), " [",
                       absl::StrJoin(array.attr("shape").cast<std::vector<int64_t>>(), ", "), "]");
@@ -111,7 +123,7 @@ py::object emptyArray(ElementType type, const std::vector<int64_t> &shape) {
 
 py::object arrayOf(const py::object &given, ElementType type, const std::vector<int64_t> &shape,
                    const std::string &what) {
-  py::object array = asArray(given);
+  py::object array = withType(asArray(given), given, type);
   const py::object wanted = numpy().attr("dtype")(namesOf(type).dtype);
   if (array.attr("shape").cast<std::vector<int64_t>>() != shape || !wanted.equal(array.attr("dtype")))
     raiseInvalid(absl::StrCat(what, " is ", describe(array), "; it must be ", std::string(py::str(wanted)), " [",

@@ -149,7 +149,13 @@ void bindFunctions(GraphClass &graph) {
   graph.def(
       "input",
       [](OwnedGraph &of, const std::string &name, ElementType type, const std::vector<int64_t> &shape,
-         const Layout &layout) { return of.graph.input(name, type, shape, layout, callerInPython()); },
+         const Layout &layout) {
+        for (const char *own : {"self", "function", "whole"}) // Session.run takes inputs as keywords
+          if (name == own)
+            raiseInvalid(absl::StrCat("an input is named '", name,
+                                      "', which is a parameter of Session.run(); choose another name"));
+        return of.graph.input(name, type, shape, layout, callerInPython());
+      },
       py::arg("name"), py::arg("dtype"), py::arg("shape"), py::arg("layout") = Layout(), py::keep_alive<0, 1>(),
       "An argument of the function with this global shape. With the layout split(0) each rank gives its own rows.");
   graph.def(

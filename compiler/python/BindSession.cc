@@ -8,8 +8,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
 
+#include <cstring>
 #include <pybind11/stl.h>
 
 namespace py = pybind11;
@@ -39,7 +42,9 @@ struct Input {
   bool isGiven = false;
 };
 
+/// The inputs and outputs of a function.
 struct Ports {
+  bool areCompared = false; ///< whether what ranks have in common was equal in the first run
   std::vector<Input> inputs;
   std::vector<TensorInfo> outputs;
 };
@@ -168,16 +173,64 @@ void setInputs(Ports &ports, const std::string &function, const py::dict &given,
   }
 }
 
+/// Which part of an input this rank has, and a digest of the contents.
+std::string digestOf(const Input &input) {
+  std::string text;
+  for (const sbp::Box &box : input.info.boxes)
+    for (const sbp::Interval &dim : box)
+      absl::StrAppend(&text, dim.begin, "+", dim.count, ",");
+  const llvm::StringRef bytes(reinterpret_cast<const char *>(input.piece.data()), input.piece.size());
+  return absl::StrCat(text, " ", absl::Hex(llvm::xxh3_64bits(bytes)));
+}
+
+/// Raises an error on all ranks if two ranks have the same part of an input, but
+/// not the same contents. All ranks call it at the same point.
+void compareInputs(const Ports &ports, const std::string &function) {
+  const std::string mine = absl::StrJoin(
+      ports.inputs, "\n", [](std::string *to, const Input &each) { absl::StrAppend(to, digestOf(each)); });
+  runtime::Communicator &ranks = ThisRank::get().launch().communicator();
+  const std::vector<std::string> all = valueOrRaise(
+      unlocked([&] { return ranks.exchange(mine, {absl::StrCat("comparing inputs of '", function, "'")}); }));
+  std::map<std::pair<size_t, std::string>, std::pair<std::string, size_t>> seen; // by input and part: a digest, a rank
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    const std::vector<std::string> lines = absl::StrSplit(all[rank], '\n');
+    for (size_t index = 0; index < std::min(lines.size(), ports.inputs.size()); ++index) {
+      const std::pair<std::string, std::string> parts = absl::StrSplit(lines[index], absl::MaxSplits(' ', 1));
+      const auto &[digest, first] = seen.try_emplace({index, parts.first}, parts.second, rank).first->second;
+      if (digest != parts.second)
+        raiseInvalid(absl::StrCat("ranks ", first, " and ", rank, " give different values for input '",
+                                  ports.inputs[index].info.name, "' of '", function,
+                                  "', but its layout says that they have the same part of it; give all of them the "
+                                  "same values, or declare the input with a layout such as split(0), so that each has "
+                                  "rows of its own"));
+    }
+  }
+}
+
+/// Returns an output: a number as an array of its own, so that it stays when the
+/// next run overwrites it, else a view.
+py::object outputOf(const TensorInfo &info, absl::Span<const std::byte> piece, const py::object &owner) {
+  if (!info.shape.empty())
+    return viewOf(info, piece.data(), false, owner);
+  py::object number = emptyArray(info.type, info.shape);
+  std::memcpy(dataOf(number), piece.data(), piece.size());
+  return number;
+}
+
 py::dict run(const py::object &self, const std::string &function, const py::dict &inputs, bool isWhole) {
+  const Turn turn;
   auto &owned = self.cast<OwnedSession &>();
   Session &session = owned.get();
   Ports &ports = owned.portsOf(function);
   setInputs(ports, function, inputs, isWhole, self);
+  if (!ports.areCompared && ThisRank::get().launch().size() > 1)
+    compareInputs(ports, function);
+  ports.areCompared = true;
   raiseUnlessOk(unlocked([&] { return session.run(function); }));
   py::dict results;
   for (size_t index = 0; index < ports.outputs.size(); ++index) {
     const absl::Span<const std::byte> piece = valueOrRaise(session.outputPiece(function, index));
-    results[ports.outputs[index].name.c_str()] = viewOf(ports.outputs[index], piece.data(), false, self);
+    results[ports.outputs[index].name.c_str()] = outputOf(ports.outputs[index], piece, self);
   }
   return results;
 }
@@ -217,7 +270,10 @@ py::dict outputsOf(OwnedSession &session, const std::string &function) {
 }
 
 py::object inputOf(const py::object &self, const std::string &function, const std::string &name) {
-  Ports &ports = self.cast<OwnedSession &>().portsOf(function);
+  const Turn turn;
+  auto &owned = self.cast<OwnedSession &>();
+  (void)owned.get(); // it is open
+  Ports &ports = owned.portsOf(function);
   for (Input &input : ports.inputs)
     if (input.info.name == name) {
       input.isGiven = true;
@@ -278,11 +334,27 @@ py::object readVariable(OwnedSession &session, const std::string &name) {
   return result;
 }
 
+/// Raises an error on all ranks unless all of them give the same value.
+void requireAlike(const void *data, size_t bytes, const std::string &name) {
+  Launch &launch = ThisRank::get().launch();
+  if (launch.size() == 1)
+    return;
+  const std::string digest =
+      absl::StrCat(absl::Hex(llvm::xxh3_64bits(llvm::StringRef(static_cast<const char *>(data), bytes))));
+  const std::vector<std::string> all = valueOrRaise(unlocked(
+      [&] { return launch.communicator().exchange(digest, {absl::StrCat("comparing values of '", name, "'")}); }));
+  for (size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank] != all[0])
+      raiseInvalid(absl::StrCat("ranks 0 and ", rank, " write different values to variable '", name,
+                                "'; write() sets the whole variable, so give all of them the same value"));
+}
+
 void writeVariable(OwnedSession &session, const std::string &name, const py::object &value) {
   const Session::Variable &variable = session.variable(name);
   const py::object array =
       contiguous(arrayOf(value, variable.type, variable.shape, absl::StrCat("the value of variable '", name, "'")));
   const void *data = dataOf(array);
+  requireAlike(data, array.attr("nbytes").cast<size_t>(), name);
   raiseUnlessOk(unlocked([&] { return session.get().writeVariable(name, data); }));
 }
 
@@ -343,8 +415,9 @@ void bindSession(py::module_ &module, py::class_<OwnedGraph, std::shared_ptr<Own
       "Runs a function on inputs given by name, and returns its results by name.\n\nEach input is this rank's "
       "piece, see inputs(); with whole=True it is the global tensor, from which each rank takes its piece. An input "
       "may be anything with the buffer protocol, __array__ or DLPack that has the input's type; it is copied once. "
-      "An input that is left out keeps its last value. Results are views of this rank's pieces, valid until the next "
-      "run.");
+      "An input that is left out keeps its last value. In a function's first run, ranks that have the same part of an "
+      "input must give the same values for it. Results without dimensions are arrays of their own; others are views of "
+      "this rank's pieces, valid until the next run. Only one thread at a time may use the sessions of a process.");
   session.def(
       "step",
       [](const py::object &self, bool whole, const py::kwargs &inputs) { return run(self, "train", inputs, whole); },

@@ -1,8 +1,5 @@
 #include "compiler/python/BindGraph.h"
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-
 #include <pybind11/stl.h>
 #include <set>
 
@@ -29,64 +26,6 @@ Caller callerInPython() {
 }
 
 namespace {
-
-std::string toString(const Tensor &tensor) {
-  if (!tensor.isValid())
-    return "<splitcast.Tensor, invalid: Graph.compile raises the error>";
-  return absl::StrCat("<splitcast.Tensor [", absl::StrJoin(tensor.shape(), ", "), "] ", nameOf(tensor.type()), ">");
-}
-
-/// Defines an operator of two tensors by `of`, and of a tensor and a number by
-/// `ofNumber`: a number belongs to no function of a graph.
-template <typename Of, typename OfNumber>
-void defineOperator(py::class_<Tensor> &tensor, const char *name, Of of, OfNumber ofNumber) {
-  tensor.def(
-      name, [of](const Tensor &a, const Tensor &b) { return of(a, b, callerInPython()); }, py::is_operator(),
-      py::keep_alive<0, 1>());
-  tensor.def(
-      name, [ofNumber](const Tensor &a, double b) { return ofNumber(a, b, callerInPython()); }, py::is_operator(),
-      py::keep_alive<0, 1>());
-}
-
-void bindTensor(py::module_ &module) {
-  py::class_<Tensor> tensor(module, "Tensor",
-                            "A value in a function of a graph: the whole tensor, whatever the number of ranks.");
-  tensor.def_property_readonly(
-      "shape", [](const Tensor &x) { return py::tuple(py::cast(x.shape())); },
-      "The global shape; empty if the tensor is invalid.");
-  tensor.def_property_readonly(
-      "dtype", [](const Tensor &x) { return x.isValid() ? py::cast(x.type()) : py::none(); },
-      "The type of the elements; None if the tensor is invalid.");
-  tensor.def_property_readonly("is_valid", &Tensor::isValid,
-                               "False if the call that made it was wrong; Graph.compile then raises the error.");
-  tensor.def("__repr__", &toString);
-  tensor.attr("__array_ufunc__") = py::none(); // an array and a tensor are not added element by element
-  auto scaled = [](const Tensor &x, double factor, Caller at) { return scale(x, factor, at); };
-  auto shifted = [](const Tensor &x, double addend, Caller at) { return shift(x, addend, at); };
-  defineOperator(tensor, "__add__", &add, shifted);
-  defineOperator(tensor, "__sub__", &sub, [=](const Tensor &x, double b, Caller at) { return shifted(x, -b, at); });
-  defineOperator(tensor, "__mul__", &mul, scaled);
-  defineOperator(tensor, "__truediv__", &div,
-                 [=](const Tensor &x, double b, Caller at) { return scaled(x, 1 / b, at); });
-  tensor.def(
-      "__radd__", [=](const Tensor &x, double b) { return shifted(x, b, callerInPython()); }, py::is_operator(),
-      py::keep_alive<0, 1>());
-  tensor.def(
-      "__rmul__", [=](const Tensor &x, double b) { return scaled(x, b, callerInPython()); }, py::is_operator(),
-      py::keep_alive<0, 1>());
-  tensor.def(
-      "__rsub__",
-      [](const Tensor &x, double b) {
-        const Caller at = callerInPython();
-        return shift(neg(x, at), b, at);
-      },
-      py::is_operator(), py::keep_alive<0, 1>());
-  tensor.def(
-      "__neg__", [](const Tensor &x) { return neg(x, callerInPython()); }, py::is_operator(), py::keep_alive<0, 1>());
-  tensor.def(
-      "__matmul__", [](const Tensor &a, const Tensor &b) { return matmul(a, b, {}, callerInPython()); },
-      py::is_operator(), py::keep_alive<0, 1>());
-}
 
 void bindElementTypes(py::module_ &module) {
   py::enum_<ElementType> types(module, "ElementType", "The type of a tensor's elements, spelled as in the IR.");
@@ -127,7 +66,6 @@ void bindValues(py::module_ &module) {
   bindElementTypes(module);
   bindLayouts(module);
   bindInit(module);
-  bindTensor(module);
 }
 
 } // namespace splitcast::python

@@ -1,5 +1,9 @@
 #include "compiler/python/Errors.h"
 
+#include <chrono>
+#include <optional>
+#include <thread>
+
 namespace splitcast::python {
 
 void raiseUnlessOk(const absl::Status &status) {
@@ -14,6 +18,36 @@ void raise(const absl::Status &status) {
   const pybind11::object type = pybind11::module_::import("splitcast._errors").attr(name);
   PyErr_SetString(type.ptr(), std::string(status.message()).c_str());
   throw pybind11::error_already_set();
+}
+
+namespace {
+
+// Guarded by the interpreter's lock.
+std::thread::id owner;
+int depth = 0;
+std::optional<std::thread::id> last; ///< the only thread that may still take it
+
+} // namespace
+
+Turn::Turn() {
+  if (last && *last != std::this_thread::get_id())
+    raise(absl::FailedPreconditionError("the job is ending, since the main thread has ended"));
+  if (depth > 0 && owner != std::this_thread::get_id())
+    raise(absl::FailedPreconditionError("another thread is using splitcast; only one thread at a time may, so call it "
+                                        "from one thread, or hold a threading.Lock around the calls and their "
+                                        "results"));
+  owner = std::this_thread::get_id();
+  ++depth;
+}
+
+Turn::~Turn() { --depth; }
+
+void Turn::awaitLast() {
+  last = std::this_thread::get_id();
+  while (depth > 0 && owner != std::this_thread::get_id()) {
+    const pybind11::gil_scoped_release release;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 } // namespace splitcast::python

@@ -24,8 +24,22 @@ template <typename T> T valueOrRaise(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
-/// Runs `body` without the interpreter's lock, so that other Python threads can run meanwhile.
+/// The right to use the job, its sessions and their memory, which only one thread at a time has. It is taken while the
+/// interpreter's lock is held, and kept without it. A thread may take it several times.
+class Turn {
+public:
+  /// Raises splitcast.Error if another thread has it.
+  Turn();
+  Turn(const Turn &) = delete;
+  Turn &operator=(const Turn &) = delete;
+  ~Turn();
+  /// Lets no other thread take it from now on, and waits until none has it, without the interpreter's lock.
+  static void awaitLast();
+};
+
+/// Runs `body` without the interpreter's lock, so that other Python threads can run meanwhile, but not use the job.
 template <typename Body> auto unlocked(Body &&body) {
+  const Turn turn;
   pybind11::gil_scoped_release release;
   return body();
 }

@@ -9,8 +9,10 @@ PYBIND11_MODULE(_splitcast, module) {
   bindThisRank(module);
   bindArrays(module);
   bindValues(module);
+  bindTensor(module);
   bindOptimizers(module);
   bindOps(module);
+  bindNumbersForTensors(module);
   auto graph = bindGraph(module);
   bindSession(module, graph);
 }

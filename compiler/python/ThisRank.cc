@@ -5,6 +5,7 @@
 #include "runtime/api/StatusMacros.h"
 #include "runtime/job/Jobs.h"
 
+#include <csignal>
 #include <pybind11/stl.h>
 
 namespace py = pybind11;
@@ -25,12 +26,17 @@ void ThisRank::begin(const py::dict &options) {
   Flags flags("splitcast.init", "");
   launchOptions.addTo(flags);
   const absl::Status parsed = parseKeywords(flags, options);
+  struct sigaction ofPython = {};
+  sigaction(SIGINT, nullptr, &ofPython);
   Launch::endOnSignals();
   auto job = std::make_unique<ThisRank>();
   absl::Status status = unlocked([&] {
     SPLITCAST_ASSIGN_OR_RETURN(job->ofRank, Launch::create(parsed.ok() ? launchOptions : LaunchOptions()));
     return job->ofRank->begin(parsed, flags);
   });
+  // Nobody waits for a single rank, which may go on after a KeyboardInterrupt.
+  if (job->ofRank && job->ofRank->size() == 1)
+    sigaction(SIGINT, &ofPython, nullptr);
   if (job->ofRank)
     thisRank = std::move(job);
   raiseUnlessOk(status);
@@ -58,6 +64,8 @@ int64_t ThisRank::beforeEnd(std::function<void()> close) {
 int ThisRank::end(const std::optional<std::string> &error) {
   if (!thisRank || !thisRank->ofRank)
     return error ? 1 : 0;
+  Turn::awaitLast(); // another thread may be within a call
+  const Turn turn;
   for (const auto &[number, close] : thisRank->closers)
     close();
   thisRank->closers.clear();

@@ -2,9 +2,11 @@
 """What Python gives and is given: arrays without copies, variables, files, options, and errors that name things."""
 import gc
 import json
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 import numpy as np
@@ -37,6 +39,115 @@ class Sessions(unittest.TestCase):
         self.assertLess(float(second["loss"]), 1e9)
         self.assertTrue(np.shares_memory(session.input("train", "x"), session.input("train", "x")))
         self.assertTrue((session.input("train", "x") == x).all())
+
+    def test_numbers_stay(self):
+        session = graph_of(sc.Sgd(0.1)).compile()
+        losses = [session.step(x=np.ones((6, 5), np.float32))["loss"] for _ in range(3)]
+        self.assertEqual(len({float(loss) for loss in losses}), 3)
+        self.assertEqual((losses[0].shape, losses[0].dtype), ((), np.float32))
+
+    def test_what_is_converted(self):
+        session = graph_of(sc.Sgd(0.1)).compile()
+        expected = float(session.step(x=np.ones((6, 5), np.float32))["loss"])
+        for x in ([[1.0] * 5] * 6, [[1] * 5] * 6, np.ones((6, 5), np.float16), np.ones((6, 5), bool)):
+            again = graph_of(sc.Sgd(0.1)).compile()
+            self.assertEqual(float(again.step(x=x)["loss"]), expected)
+        for x in ([[1j] * 5] * 6, np.ones((6, 5)), np.ones((6, 5), np.int64)):
+            self.assertRaisesRegex(ValueError, r"it must be float32 \[6, 5\]", session.step, x=x)
+        session.write("optimizer.learning_rate", 1e-3)
+        self.assertEqual(session.read("optimizer.learning_rate"), np.float32(1e-3))
+
+    def test_one_thread_at_a_time(self):
+        graph = sc.Graph()
+        x = graph.input("x", sc.f32, (1500, 1500))
+        graph.output("y", sc.matmul(x, sc.matmul(x, sc.matmul(x, x))))
+        session, x = graph.compile(), np.ones((1500, 1500), np.float32)
+        running = threading.Thread(target=lambda: [session.run("main", x=x) for _ in range(20)])
+        running.start()
+        found = set()
+        while running.is_alive() and not found:
+            try:
+                session.run("main", x=x)
+            except sc.Error as error:
+                found.add(str(error))
+        running.join()
+        self.assertRegex(found.pop(), "another thread is using splitcast")
+        session.run("main", x=x)
+
+    def test_signals_do_not_disturb_products(self):
+        graph = sc.Graph()
+        x = graph.input("x", sc.f32, (600, 600))
+        graph.output("y", sc.matmul(x, sc.matmul(x, x)))
+        session, numbers = graph.compile(), np.random.default_rng(1).standard_normal((600, 600)).astype(np.float32)
+        expected, count = session.run("main", x=numbers)["y"].copy(), []
+        before = signal.signal(signal.SIGALRM, lambda *of: count.append(1))
+        signal.setitimer(signal.ITIMER_REAL, 1e-3, 1e-3)
+        for _ in range(100):
+            self.assertTrue((session.run("main", x=numbers)["y"] == expected).all())
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        self.assertGreater(len(count), 20)
+
+    def test_an_interrupt_is_pythons(self):
+        text = """if True:
+            import os, signal, threading
+            import numpy as np, splitcast as sc
+            graph = sc.Graph()
+            x = graph.input("x", sc.f32, (800, 800))
+            graph.output("y", sc.matmul(x, sc.matmul(x, x)))
+            session, x = graph.compile(), np.ones((800, 800), np.float32)
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+            try:
+                while True:
+                    session.run("main", x=x)
+            except KeyboardInterrupt:
+                print("saved", session.run("main", x=x)["y"][0, 0])
+        """
+        result = jobs.run(1, text)
+        self.assertEqual((result.returncode, result.stdout), (0, "saved 640000.0\n"), result.stderr)
+
+    def test_the_end_waits_for_a_thread(self):
+        text = """if True:
+            import threading, time
+            import numpy as np, splitcast as sc
+            graph = sc.Graph()
+            x = graph.input("x", sc.f32, (1000, 1000))
+            graph.output("y", sc.matmul(x, sc.matmul(x, x)))
+            session, x = graph.compile(), np.ones((1000, 1000), np.float32)
+            def work():
+                while True:
+                    session.run("main", x=x)
+            threading.Thread(target=work, daemon=True).start()
+            time.sleep(0.3)
+            print("done")
+        """
+        result = jobs.run(1, text)
+        self.assertEqual((result.returncode, result.stdout), (0, "done\n"), result.stderr)
+
+    def test_what_ranks_have_in_common_is_equal(self):
+        text = """if True:
+            import numpy as np, splitcast as sc
+            graph = sc.Graph()
+            x, rows = graph.input("x", sc.f32, (2,)), graph.input("rows", sc.f32, (3, 2), sc.split(0))
+            v = graph.variable("v", (2,), sc.Init.zeros())
+            graph.output("y", sc.sum(rows * x + v))
+            session = graph.compile()
+            own = np.full(session.inputs("main")["rows"]["local_shape"], sc.rank(), np.float32)
+            for call in (lambda: session.run("main", x=[sc.rank(), 1], rows=own),
+                         lambda: session.write("v", [1, sc.rank()])):
+                try:
+                    call()
+                except sc.InvalidError as error:
+                    print("refused:", error)
+            session.write("v", [1, 2])
+            print(session.run("main", x=[1, 1], rows=own)["y"])
+        """
+        result = jobs.run(3, text)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = result.stdout.splitlines()
+        self.assertEqual(sorted(line for line in lines if "refused" not in line), ["15.0"] * 3)
+        for what in ("ranks 0 and 1 give different values for input 'x' of 'main'", "ranks 0 and 1 write different values to variable 'v'"):
+            self.assertEqual(sum("refused" in line and what in line for line in lines), 3, result.stdout)
 
     def test_views_outlive_what_made_them(self):
         view = graph_of(sc.Sgd(0.1)).compile().step(x=np.ones((6, 5), np.float32))["y"]
