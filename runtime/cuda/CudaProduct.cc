@@ -267,10 +267,47 @@ private:
   std::map<uint32_t, cublasLtMatmulAlgo_t> algorithms; ///< by the alignment of the operands
 };
 
+/// cuBLASLt does not always take more matrices at once than a grid has blocks in
+/// its third dimension (its documentation does not say).
+constexpr int64_t kMostMatrices = 65'535;
+
+/// More matrices than kMostMatrices, in pieces.
+class CudaProductInPieces final : public ProductCall {
+public:
+  static absl::StatusOr<std::unique_ptr<ProductCall>> create(const StridedProduct &product,
+                                                             const CudaProductOptions &options) {
+    auto call = std::make_unique<CudaProductInPieces>();
+    const int64_t element = bytesOf(product.type);
+    for (int64_t first = 0; first < product.count; first += kMostMatrices) {
+      StridedProduct piece = product;
+      piece.count = std::min(kMostMatrices, product.count - first);
+      SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<ProductCall> made, createCudaProduct(piece, options));
+      call->pieces.push_back({std::move(made), first * product.strideA * element, first * product.strideB * element,
+                              first * product.strideC * element});
+    }
+    return call;
+  }
+
+  absl::Status launch(const std::byte *a, const std::byte *b, std::byte *c, Stream &stream) override {
+    for (const Piece &piece : pieces)
+      SPLITCAST_RETURN_IF_ERROR(piece.call->launch(a + piece.ofA, b + piece.ofB, c + piece.ofC, stream));
+    return absl::OkStatus();
+  }
+
+private:
+  struct Piece {
+    std::unique_ptr<ProductCall> call;
+    int64_t ofA, ofB, ofC; ///< where its matrices begin, in bytes
+  };
+  std::vector<Piece> pieces;
+};
+
 } // namespace
 
 absl::StatusOr<std::unique_ptr<ProductCall>> createCudaProduct(const StridedProduct &product,
                                                                const CudaProductOptions &options) {
+  if (product.count > kMostMatrices)
+    return CudaProductInPieces::create(product, options);
   SPLITCAST_ASSIGN_OR_RETURN(Library library, Library::get());
   auto call = std::make_unique<CudaProduct>(product, options, library);
   SPLITCAST_RETURN_IF_ERROR(call->prepare());

@@ -365,9 +365,9 @@ private:
 
   const std::unique_ptr<Communicator> control;
   const NcclCommunicatorOptions options;
+  NcclTreeSum sums; ///< outlives `watch`, which waits for the collectives that use its kernels
   std::shared_ptr<NcclWatch> watch;
   bool usesWindows = false;
-  NcclTreeSum sums;
   std::unique_ptr<Stream> adding; ///< adds one chunk while the next is on its way
 };
 

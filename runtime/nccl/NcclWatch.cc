@@ -38,8 +38,14 @@ absl::Status NcclWatch::fail(const absl::Status &status) {
       if (!isGone.WaitForNotificationWithTimeout(options.patience))
         options.onStuck(failure);
     });
-  if (communicator)
-    aborting = std::thread([dead = std::exchange(communicator, nullptr)] { ncclCommAbort(dead); });
+  if (!communicator)
+    return failure;
+  int device = 0; // a thread begins with device 0
+  (void)cudaGetDevice(&device);
+  aborting = std::thread([dead = std::exchange(communicator, nullptr), device] {
+    (void)cudaSetDevice(device);
+    ncclCommAbort(dead);
+  });
   return failure;
 }
 

@@ -70,6 +70,35 @@ TEST_F(CudaBackendTest, AnEmptyProductChecksItsBuffersAndClearsItsResult) {
   device->release(result);
 }
 
+// cuBLASLt takes 65,535 matrices at once.
+TEST_F(CudaBackendTest, ManyProducts) {
+  constexpr int64_t kCount = 70'001;
+  mlir::MLIRContext context;
+  context.loadDialect<exec::ExecDialect>();
+  auto call = llvm::dyn_cast_or_null<exec::LibraryCallAttrInterface>(
+      mlir::parseAttribute("#exec.matmul<products = 70001, m = 1, n = 2, k = 1, type = f32>", &context));
+  ASSERT_TRUE(call);
+  auto product = device->libraryCall(call);
+  ASSERT_TRUE(product.ok()) << product.status();
+  std::vector<float> left(kCount), right(2 * kCount), result(2 * kCount);
+  for (int64_t i = 0; i < kCount; ++i) {
+    left[i] = static_cast<float>(i % 100);
+    right[2 * i] = static_cast<float>(i % 7);
+    right[2 * i + 1] = 1;
+  }
+  const auto bytes = static_cast<int64_t>(kCount * sizeof(float));
+  const Buffer a = allocate(bytes), b = allocate(2 * bytes), c = allocate(2 * bytes);
+  ASSERT_EQ(device->upload(a, left.data()), absl::OkStatus());
+  ASSERT_EQ(device->upload(b, right.data()), absl::OkStatus());
+  EXPECT_EQ((*product)->launch({a, b, c}, *stream), absl::OkStatus());
+  ASSERT_EQ(stream->synchronize(), absl::OkStatus());
+  ASSERT_EQ(device->download(result.data(), c), absl::OkStatus());
+  for (int64_t i = 0; i < 2 * kCount; ++i)
+    ASSERT_EQ(result[i], left[i / 2] * right[i]) << i;
+  for (Buffer buffer : {a, b, c})
+    device->release(buffer);
+}
+
 // ---- Watchers ----
 
 int64_t allocations = 0;

@@ -217,7 +217,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t,
                                               cublasLtMatmulPreference_t preference, int most,
                                               cublasLtMatmulHeuristicResult_t results[], int *count) {
-  const bool fits = fit(of<Operation>(operation), of<Matrix>(a), of<Matrix>(b), of<Matrix>(c));
+  constexpr int kMostMatrices = 65'535; // some algorithms take no more
+  const bool fits = of<Matrix>(a).count <= kMostMatrices &&
+                    fit(of<Operation>(operation), of<Matrix>(a), of<Matrix>(b), of<Matrix>(c));
   *count = fits ? std::min(most, 2) : 0; // alike
   for (int i = 0; i < *count; ++i) {
     results[i].algo.data[0] = kAlgorithm;

@@ -141,6 +141,11 @@ cudaError_t cudaSetDevice(int device) {
   return cudaSuccess;
 }
 
+cudaError_t cudaGetDevice(int *device) {
+  *device = chosenDevice;
+  return cudaSuccess;
+}
+
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
   if (device < 0 || device >= deviceCount())
     return cudaErrorInvalidDevice;

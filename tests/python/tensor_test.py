@@ -52,6 +52,16 @@ class Numbers(Functions):
         self.assertEqual(found.tolist(), [0, 9, 2, 3])
 
 
+class Broadcasts(Functions):
+
+    def test_small_shapes(self):
+        """LLVM's SLP joined wrong elements of f64 in vectors of 512 bits, of 5 x 3 elements among others."""
+        for i, j, k in ((5, 4, 3), (3, 4, 5), (5, 1, 3), (3, 2, 5), (5, 6, 3), (7, 3, 2), (9, 2, 7)):
+            a, b = normal(i, 1), normal(j, 1, k)
+            for function in (lambda a, b: a * b, lambda a, b: a + b, lambda a, b: a * b - a):
+                self.close(values(function, a, b), function(a, b), 1e-15, (i, j, k))
+
+
 class Comparisons(Functions):
 
     def test_are_numpys(self):
