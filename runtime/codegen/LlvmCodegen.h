@@ -28,8 +28,8 @@ absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const C
 /// Makes LLVM append its errors about modules of `context` to `errors`, which must outlive the context.
 void collectErrors(llvm::LLVMContext &context, std::string &errors);
 
-/// Optimizes the module as -O3 does, but does not make vectors of equal operations side by side (SLP): at 512 bits, LLVM
-/// 19.1.7 joins wrong elements of f64 (tests/python/tensor_test.py). Kernels have vectors of their own.
+/// Optimizes the module as -O3 does, but does not make vectors of equal operations side by side (SLP): at 512 bits,
+/// LLVM 19.1.7 joins wrong elements of f64 (tests/python/tensor_test.py). Kernels have vectors of their own.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine);
 
 /// Returns assembly text or an object file, as bytes.

@@ -14,7 +14,7 @@
     print(session.step(x=rows, labels=labels_of_rows)["loss"])
 
 `mpirun -n 4 python3 train.py` starts 4 ranks; srun and torchrun work, too. A program that is started without a launcher
-is the only rank. An uncaught exception ends the job on all ranks.
+is the only rank. An uncaught exception ends the job on all ranks, and so does sys.exit with a status other than 0.
 """
 import atexit as _atexit
 import os as _os
