@@ -111,6 +111,14 @@ static Tensor chosenBy(const char *predicate, const Tensor &a, const Tensor &b, 
 Tensor maximum(const Tensor &a, const Tensor &b, Caller at) { return chosenBy("gt", a, b, at); }
 Tensor minimum(const Tensor &a, const Tensor &b, Caller at) { return chosenBy("lt", a, b, at); }
 
+// 1 less a number below 1 is above 0, where the logarithm is finite.
+Tensor normal(const Tensor &like, Caller at) {
+  const WithinFunction within(like, "normal");
+  constexpr double kTurn = 6.283185307179586;
+  Tensor distance = sqrt(scale(log(shift(neg(uniform(like, at), at), 1.0, at), at), -2.0, at), at);
+  return mul(distance, cos(scale(uniform(like, at), kTurn, at), at), at);
+}
+
 //===----------------------------------------------------------------------===//
 // Shapes and statistics
 //===----------------------------------------------------------------------===//

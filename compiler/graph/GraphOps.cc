@@ -273,6 +273,14 @@ Tensor dropout(const Tensor &x, double rate, Caller at) {
   return key.isValid() ? builder->make<nn::DropoutOp>(valueOf(x), valueOf(key), rate) : key;
 }
 
+Tensor uniform(const Tensor &like, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("uniform", like, at);
+  if (!builder)
+    return invalidOf(like);
+  Tensor key = builder->randomKey();
+  return key.isValid() ? builder->make<nn::UniformOp>(valueOf(like), valueOf(key)) : key;
+}
+
 Tensor mse(const Tensor &x, const Tensor &target, Caller at) {
   if (x.isValid() && target.isValid() && x.shape() != target.shape())
     if (std::optional<GraphBuilder> builder = GraphBuilder::forOp("mse", {x, target}, at))

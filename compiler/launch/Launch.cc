@@ -162,6 +162,7 @@ void LaunchOptions::addTo(Flags &flags) {
                   "wrong");
   for (const char *name : {"timeout", "kernel-cache", "perf-map", "reproducer"})
     flags.letDiffer(name);
+  flags.letBeEmpty("kernel-cache");
 }
 
 std::vector<std::string> LaunchOptions::writtenFiles(int64_t rank) const {
@@ -213,6 +214,8 @@ absl::Status Launch::prepareProfile() {
                                                      "it out, or run with --device=cpu"));
   if (chosen.profile.empty())
     return absl::OkStatus();
+  if (rank() == 0) // it is created once now, so that a wrong path is an error before hours of training
+    SPLITCAST_RETURN_IF_ERROR(runtime::PendingFile::create(chosen.profile).status());
   if (!rankDevice)
     return absl::OkStatus();               // createDevice has failed
   constexpr int64_t kTracedRuns = 200'000; // of all ranks together, in a trace of about 80 MB

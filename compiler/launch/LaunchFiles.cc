@@ -201,6 +201,16 @@ absl::Status checkDistinctFiles(const std::vector<std::string> &read, const std:
   return absl::OkStatus();
 }
 
+absl::Status checkOutside(const std::vector<std::string> &written, const std::vector<std::string> &directories) {
+  for (const std::string &path : written)
+    for (const std::string &directory : directories)
+      if (!path.empty() && !directory.empty() && !isNoFile(path) &&
+          isSameFile(std::filesystem::absolute(path).parent_path().string(), directory))
+        return absl::InvalidArgumentError(absl::StrCat("'", path, "' is to be written into '", directory,
+                                                       "', which belongs to checkpoints; write it elsewhere"));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<StepInputs> StepInputs::open(const Session &session, const std::string &function,
                                             const std::vector<NamedFile> &files) {
   SPLITCAST_ASSIGN_OR_RETURN(std::vector<TensorInfo> infos, session.inputs(function));

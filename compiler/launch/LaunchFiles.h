@@ -40,6 +40,11 @@ std::string listTensors(const std::vector<TensorInfo> &tensors);
 ///   Errors  InvalidArgument: there is such a file.
 absl::Status checkDistinctFiles(const std::vector<std::string> &read, const std::vector<std::string> &written);
 
+/// Checks that no file is written into a directory of checkpoints, where it could replace one. Empty paths and
+/// directories are ignored.
+///   Errors  InvalidArgument: there is such a file.
+absl::Status checkOutside(const std::vector<std::string> &written, const std::vector<std::string> &directories);
+
 class StepInputs {
 public:
   /// Every input of the function comes from one of the files, which this rank opens for itself. It asks no other rank.

@@ -20,7 +20,8 @@ static absl::Status invalid(const std::string &message) { return absl::InvalidAr
 
 void Flags::addParsed(const std::string &name, const std::string &valueName, const std::string &help, bool isRepeatable,
                       std::function<absl::Status(const std::string &)> parse) {
-  flags.push_back({name, valueName, help, isRepeatable, /*mayDiffer=*/false, std::move(parse), {}});
+  flags.push_back(
+      {name, valueName, help, isRepeatable, /*mayDiffer=*/false, /*mayBeEmpty=*/false, std::move(parse), {}});
 }
 
 void Flags::addString(const std::string &name, std::string *value, const std::string &valueName,
@@ -138,6 +139,7 @@ bool Flags::isGiven(const std::string &name) const {
 }
 
 void Flags::letDiffer(const std::string &name) { find(name)->mayDiffer = true; }
+void Flags::letBeEmpty(const std::string &name) { find(name)->mayBeEmpty = true; }
 
 std::string Flags::given() const {
   std::vector<std::string> texts;
@@ -194,6 +196,8 @@ absl::Status Flags::parseFlag(const std::string &argument, const std::vector<std
       return invalid(absl::StrCat("--", name, " has no value; write --", name, "=", flag->valueName));
     value = arguments[next++];
   }
+  if (value.empty() && flag->isPath() && !flag->mayBeEmpty)
+    return invalid(absl::StrCat("--", name, " is empty; give a ", flag->valueName, ", or leave the flag out"));
   flag->values.push_back(value);
   absl::Status status = flag->parse(value);
   if (status.ok())

@@ -44,6 +44,9 @@ public:
 
   /// Allows ranks to have different values of a flag, which was added before.
   void letDiffer(const std::string &name);
+  /// Allows a flag that takes a file or directory, and was added before, to be empty. Else `--resume=$DIRECTORY` with a
+  /// variable that is not set would be taken as if it were not given.
+  void letBeEmpty(const std::string &name);
 
   /// Whether the flag was given.
   bool isGiven(const std::string &name) const;
@@ -67,10 +70,12 @@ private:
     std::string name, valueName, help;
     bool isRepeatable = false;
     bool mayDiffer = false;                                 ///< whether ranks may have different values
+    bool mayBeEmpty = false;                                ///< whether a path may be empty
     std::function<absl::Status(const std::string &)> parse; ///< a switch gets ""
     std::vector<std::string> values;                        ///< the values that were given
     bool isGiven() const { return !values.empty(); }
     bool isSwitch() const { return valueName.empty(); }
+    bool isPath() const { return valueName.rfind("FILE", 0) == 0 || valueName.rfind("DIRECTORY", 0) == 0; }
   };
   absl::Status parseFlag(const std::string &argument, const std::vector<std::string> &arguments, size_t &next);
   absl::Status unknown(const std::string &name) const;

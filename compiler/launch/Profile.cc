@@ -204,6 +204,7 @@ absl::Status writeProfile(const std::string &path, const Profiler &profiler, con
       ranks.exchange(traceEvents(profiler, ranks.rank(), shift), {"gathering of the profile"});
   if (!events.ok() || ranks.rank() != 0)
     return events.status();
+  printf("%s", profileTable(profiler, peaks).c_str()); // it does not depend on the file
   SPLITCAST_ASSIGN_OR_RETURN(runtime::PendingFile file, runtime::PendingFile::create(path));
   std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
   for (const std::string &ofRank : *events)
@@ -211,11 +212,7 @@ absl::Status writeProfile(const std::string &path, const Profiler &profiler, con
   text.resize(text.size() - 2); // the last comma
   absl::StrAppend(&text, "\n]}\n");
   absl::Status status = file.file().append(text);
-  if (status.ok())
-    status = file.commit();
-  if (status.ok())
-    printf("%s", profileTable(profiler, peaks).c_str());
-  return status;
+  return status.ok() ? file.commit() : status;
 }
 
 } // namespace splitcast

@@ -26,7 +26,7 @@ std::string profileTable(const runtime::Profiler &profiler, const runtime::Peaks
 /// role. `shift`, in nanoseconds, is added to the rank's clock.
 std::string traceEvents(const runtime::Profiler &profiler, int64_t rank, int64_t shift);
 
-/// Every rank calls it at the same point. Rank 0 writes the trace, to its `path`, and prints the table to stdout.
+/// Every rank calls it at the same point. Rank 0 prints the table to stdout, and writes the trace, to its `path`.
 ///   Errors  those of Communicator::exchange; those of File, on rank 0 only: callers must agree on the status
 ///           themselves.
 absl::Status writeProfile(const std::string &path, const runtime::Profiler &profiler, const runtime::Peaks &peaks,

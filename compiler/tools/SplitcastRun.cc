@@ -70,6 +70,7 @@ absl::Status checkFiles(const RunFlags &flags, int64_t rank) {
   const std::vector<std::string> ofLaunch = flags.launch.writtenFiles(rank);
   written.insert(written.end(), ofLaunch.begin(), ofLaunch.end());
   SPLITCAST_RETURN_IF_ERROR(checkDistinctFiles(read, written));
+  SPLITCAST_RETURN_IF_ERROR(checkOutside(written, {flags.checkpoints.directory, flags.checkpoints.resume}));
   written.front().clear();
   return checkDistinctFiles({flags.sources.variables, flags.sources.weights, flags.sources.known}, written);
 }

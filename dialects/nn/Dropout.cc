@@ -1,5 +1,9 @@
-// Dropout. Its random numbers depend on a key and a counter, and on no state.
+// Dropout and random numbers. They depend on a key and a counter, and on no
+// state.
 #include "dialects/nn/Nn.h"
+
+#include <algorithm>
+#include <cmath>
 
 using namespace mlir;
 using namespace splitcast;
@@ -43,7 +47,104 @@ std::pair<Word, Word> halves(OpBuilder &b, Location l, Value number) {
   return {{b, l, b.create<arith::TruncIOp>(l, word, number)}, {b, l, b.create<arith::TruncIOp>(l, word, upper)}};
 }
 
+/// Returns the loops of an op on elements at their places, with a key and
+/// perhaps `from`.
+template <typename OpT> sbp::LoopSpec placedLoops(OpT op) {
+  sbp::LoopSpec spec;
+  sbp::TensorFactors dims;
+  for (int64_t extent : op.getInput().getType().getShape())
+    dims.push_back({spec.addFactor(extent)});
+  spec.operands = {dims, {}};
+  if (op.getFrom())
+    spec.operands.push_back({});
+  spec.results = {dims};
+  return spec;
+}
+
+template <typename OpT> LogicalResult verifyPlace(OpT op) {
+  RankedTensorType type = undecided(op.getInput().getType()), key = undecided(op.getKey().getType());
+  if (key.getRank() != 0 || !key.getElementType().isInteger(64))
+    return op.emitOpError() << "has key " << key << "; it must be one i64, tensor<i64>";
+  if (RankedTensorType from = op.getFrom() ? undecided(op.getFrom().getType()) : key;
+      from.getRank() != 0 || !from.getElementType().isInteger(64))
+    return op.emitOpError() << "counts from " << from << "; it must be one i64, tensor<i64>";
+  ArrayRef<int64_t> shape = op.getGlobalShape().value_or(type.getShape());
+  SmallVector<int64_t> zeros(type.getRank(), 0);
+  ArrayRef<int64_t> offsets = op.getOffsets().value_or(zeros);
+  bool fits = shape.size() == offsets.size() && static_cast<int64_t>(shape.size()) == type.getRank();
+  for (int64_t dim = 0; fits && dim < type.getRank(); ++dim)
+    fits = offsets[dim] >= 0 && offsets[dim] <= shape[dim] - type.getDimSize(dim);
+  if (!fits)
+    return op.emitOpError() << "has operand " << type << " at [" << offsets << "] of global shape [" << shape
+                            << "]; the operand must lie within, and all must have as many dimensions";
+  return success();
+}
+
+template <typename OpT> void setPlaceOf(OpT op, ArrayRef<int64_t> offsets, ArrayRef<int64_t> globalShape) {
+  if (op.getGlobalShape()) { // the operand is already a part of another tensor
+    SmallVector<int64_t> within(offsets);
+    for (auto [dim, offset] : llvm::enumerate(within))
+      offset += op.getOffsets() ? (*op.getOffsets())[dim] : 0;
+    return op.setOffsets(within);
+  }
+  op.setOffsets(offsets);
+  op.setGlobalShape(globalShape);
+}
+
+template <typename OpT> void setPartOf(OpT op, OpBuilder &builder, Value number, int64_t dim) {
+  RankedTensorType type = op.getInput().getType();
+  int64_t elements = type.getDimSize(dim);
+  for (int64_t extent : op.getGlobalShape().value_or(type.getShape()).drop_front(dim + 1))
+    elements *= extent;
+  op.getFromMutable().assign(partBegin(builder, op.getLoc(), number, elements, op.getFrom()));
+}
+
+/// Emits the random word of the element at hand. `key` and `from`, which may be
+/// null, are scalars.
+template <typename OpT> Word randomWord(OpT op, OpBuilder &b, Location l, Value key, Value from) {
+  RankedTensorType type = op.getInput().getType();
+  // The index in the global tensor, in row-major order.
+  Value index = b.create<arith::ConstantIndexOp>(l, 0);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    int64_t extent = op.getGlobalShape() ? (*op.getGlobalShape())[dim] : type.getDimSize(dim);
+    int64_t offset = op.getOffsets() ? (*op.getOffsets())[dim] : 0;
+    Value here =
+        b.create<arith::AddIOp>(l, b.create<linalg::IndexOp>(l, dim), b.create<arith::ConstantIndexOp>(l, offset));
+    Value outer = b.create<arith::MulIOp>(l, index, b.create<arith::ConstantIndexOp>(l, extent));
+    index = b.create<arith::AddIOp>(l, outer, here);
+  }
+  auto [keyLow, keyHigh] = halves(b, l, key);
+  Value number = b.create<arith::IndexCastOp>(l, b.getI64Type(), index);
+  if (from)
+    number = b.create<arith::AddIOp>(l, number, from);
+  auto [low, high] = halves(b, l, number);
+  Word first = ((keyLow + keyLow.constant(0x9e3779b9U)).mixed() ^ keyHigh).mixed();
+  Word second = (first + keyLow.constant(0x85ebca6bU)).mixed();
+  return ((low ^ first).mixed() + second + high.mixed()).mixed();
+}
+
+/// Builds the generic of an op on elements, from the function that emits an
+/// element of its operand, key and, if there is one, `from`.
+template <typename OpT>
+Value buildPlaced(OpT op, OpBuilder &builder, ValueRange operands,
+                  function_ref<Value(OpBuilder &, Location, ValueRange)> body) {
+  RankedTensorType type = undecided(op.getInput().getType());
+  const int64_t rank = type.getRank();
+  AffineMap identity = builder.getMultiDimIdentityMap(rank),
+            scalar = AffineMap::get(rank, 0, ArrayRef<AffineExpr>(), builder.getContext());
+  SmallVector<utils::IteratorType> parallel(rank, utils::IteratorType::parallel);
+  SmallVector<AffineMap> maps = {identity, scalar};
+  if (op.getFrom())
+    maps.push_back(scalar);
+  maps.push_back(identity);
+  return buildGeneric(builder, op.getLoc(), type, operands, maps, parallel, std::nullopt, body);
+}
+
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// Dropout
+//===----------------------------------------------------------------------===//
 
 void DropoutOp::build(OpBuilder &builder, OperationState &state, Value input, Value key, double rate) {
   build(builder, state, undecided(input.getType()), input, key, /*from=*/Value(), builder.getF64FloatAttr(rate),
@@ -51,96 +152,34 @@ void DropoutOp::build(OpBuilder &builder, OperationState &state, Value input, Va
 }
 
 sbp::LoopSpec DropoutOp::getLoopSpec() {
-  sbp::LoopSpec spec;
-  sbp::TensorFactors dims;
-  for (int64_t extent : getInput().getType().getShape())
-    dims.push_back({spec.addFactor(extent)});
-  spec.operands = {dims, {}};
-  if (getFrom())
-    spec.operands.push_back({});
-  spec.results = {dims};
+  sbp::LoopSpec spec = placedLoops(*this);
   spec.linear = {{{0}, {}}};
   return spec;
 }
 
 LogicalResult DropoutOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
-  RankedTensorType type = undecided(getInput().getType()), key = undecided(getKey().getType());
   double rate = getRate().convertToDouble();
   if (!(rate >= 0 && rate < 1))
     return emitOpError() << "has rate " << rate << "; it must be a probability, at least 0 and below 1";
-  if (key.getRank() != 0 || !key.getElementType().isInteger(64))
-    return emitOpError() << "has key " << key << "; it must be one i64, tensor<i64>";
-  if (RankedTensorType from = getFrom() ? undecided(getFrom().getType()) : key;
-      from.getRank() != 0 || !from.getElementType().isInteger(64))
-    return emitOpError() << "counts from " << from << "; it must be one i64, tensor<i64>";
-  ArrayRef<int64_t> shape = getGlobalShape().value_or(type.getShape());
-  SmallVector<int64_t> zeros(type.getRank(), 0);
-  ArrayRef<int64_t> offsets = getOffsets().value_or(zeros);
-  bool fits = shape.size() == offsets.size() && static_cast<int64_t>(shape.size()) == type.getRank();
-  for (int64_t dim = 0; fits && dim < type.getRank(); ++dim)
-    fits = offsets[dim] >= 0 && offsets[dim] <= shape[dim] - type.getDimSize(dim);
-  if (!fits)
-    return emitOpError() << "has operand " << type << " at [" << offsets << "] of global shape [" << shape
-                         << "]; the operand must lie within, and all must have as many dimensions";
-  types.push_back(type);
-  return success();
+  types.push_back(undecided(getInput().getType()));
+  return verifyPlace(*this);
 }
 
 void DropoutOp::setPlace(ArrayRef<int64_t> offsets, ArrayRef<int64_t> globalShape) {
-  if (getGlobalShape()) { // the operand is already a part of another tensor
-    SmallVector<int64_t> within(offsets);
-    for (auto [dim, offset] : llvm::enumerate(within))
-      offset += getOffsets() ? (*getOffsets())[dim] : 0;
-    return setOffsets(within);
-  }
-  setOffsets(offsets);
-  setGlobalShape(globalShape);
+  setPlaceOf(*this, offsets, globalShape);
 }
 
-void DropoutOp::setPart(OpBuilder &builder, Value number, int64_t dim) {
-  RankedTensorType type = getInput().getType();
-  int64_t elements = type.getDimSize(dim);
-  for (int64_t extent : getGlobalShape().value_or(type.getShape()).drop_front(dim + 1))
-    elements *= extent;
-  getFromMutable().assign(partBegin(builder, getLoc(), number, elements, getFrom()));
-}
+void DropoutOp::setPart(OpBuilder &builder, Value number, int64_t dim) { setPartOf(*this, builder, number, dim); }
 
 SmallVector<Value> DropoutOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
-  RankedTensorType type = undecided(getInput().getType());
-  int64_t rank = type.getRank();
-  AffineMap identity = builder.getMultiDimIdentityMap(rank),
-            scalar = AffineMap::get(rank, 0, ArrayRef<AffineExpr>(), builder.getContext());
   double rate = getRate().convertToDouble();
-  auto body = [&](OpBuilder &b, Location l, ValueRange x) -> Value {
-    // The index in the global tensor, in row-major order.
-    Value index = b.create<arith::ConstantIndexOp>(l, 0);
-    for (int64_t dim = 0; dim < rank; ++dim) {
-      int64_t extent = getGlobalShape() ? (*getGlobalShape())[dim] : type.getDimSize(dim);
-      int64_t offset = getOffsets() ? (*getOffsets())[dim] : 0;
-      Value here =
-          b.create<arith::AddIOp>(l, b.create<linalg::IndexOp>(l, dim), b.create<arith::ConstantIndexOp>(l, offset));
-      Value outer = b.create<arith::MulIOp>(l, index, b.create<arith::ConstantIndexOp>(l, extent));
-      index = b.create<arith::AddIOp>(l, outer, here);
-    }
-    auto [keyLow, keyHigh] = halves(b, l, x[1]);
-    Value number = b.create<arith::IndexCastOp>(l, b.getI64Type(), index);
-    if (getFrom())
-      number = b.create<arith::AddIOp>(l, number, x[2]);
-    auto [low, high] = halves(b, l, number);
-    Word first = ((keyLow + keyLow.constant(0x9e3779b9U)).mixed() ^ keyHigh).mixed();
-    Word second = (first + keyLow.constant(0x85ebca6bU)).mixed();
-    Word random = ((low ^ first).mixed() + second + high.mixed()).mixed();
+  return {buildPlaced(*this, builder, operands, [&](OpBuilder &b, Location l, ValueRange x) -> Value {
+    Word random = randomWord(*this, b, l, x[1], getFrom() ? x[2] : Value());
     Value threshold = random.constant(static_cast<uint32_t>(rate * 0x1p32)).value;
     Value isKept = b.create<arith::CmpIOp>(l, arith::CmpIPredicate::uge, random.value, threshold);
     Value scaled = b.create<arith::MulFOp>(l, x[0], scalarConstant(b, l, x[0].getType(), 1.0 / (1.0 - rate)));
     return b.create<arith::SelectOp>(l, isKept, scaled, scalarConstant(b, l, x[0].getType(), 0.0));
-  };
-  SmallVector<utils::IteratorType> parallel(rank, utils::IteratorType::parallel);
-  SmallVector<AffineMap> maps = {identity, scalar};
-  if (getFrom())
-    maps.push_back(scalar);
-  maps.push_back(identity);
-  return {buildGeneric(builder, getLoc(), type, operands, maps, parallel, std::nullopt, body)};
+  })};
 }
 
 int64_t DropoutOp::getFlops() { return sbp::numElements(sbp::shapeOf(getInput().getType())); }
@@ -151,3 +190,40 @@ SmallVector<Value> DropoutOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef
                                           getRateAttr(), getOffsetsAttr(), getGlobalShapeAttr());
   return gradients;
 }
+
+//===----------------------------------------------------------------------===//
+// Uniform random numbers
+//===----------------------------------------------------------------------===//
+
+void UniformOp::build(OpBuilder &builder, OperationState &state, Value input, Value key) {
+  build(builder, state, undecided(input.getType()), input, key, /*from=*/Value(), DenseI64ArrayAttr(),
+        DenseI64ArrayAttr());
+}
+
+sbp::LoopSpec UniformOp::getLoopSpec() { return placedLoops(*this); }
+
+LogicalResult UniformOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
+  types.push_back(undecided(getInput().getType()));
+  return verifyPlace(*this);
+}
+
+void UniformOp::setPlace(ArrayRef<int64_t> offsets, ArrayRef<int64_t> globalShape) {
+  setPlaceOf(*this, offsets, globalShape);
+}
+
+void UniformOp::setPart(OpBuilder &builder, Value number, int64_t dim) { setPartOf(*this, builder, number, dim); }
+
+// As many bits as the type has, so that no number is rounded up to 1.
+SmallVector<Value> UniformOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
+  auto element = cast<FloatType>(getInput().getType().getElementType());
+  const uint32_t bits = std::min(32U, element.getFPMantissaWidth());
+  return {buildPlaced(*this, builder, operands, [&](OpBuilder &b, Location l, ValueRange x) -> Value {
+    Word random = randomWord(*this, b, l, x[1], getFrom() ? x[2] : Value());
+    Word taken = bits == 32 ? random : random >> (32 - bits);
+    Value number = b.create<arith::UIToFPOp>(l, x[0].getType(), taken.value);
+    return b.create<arith::MulFOp>(l, number,
+                                   scalarConstant(b, l, x[0].getType(), std::ldexp(1.0, -static_cast<int>(bits))));
+  })};
+}
+
+int64_t UniformOp::getFlops() { return sbp::numElements(sbp::shapeOf(getInput().getType())); }

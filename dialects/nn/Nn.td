@@ -145,6 +145,25 @@ def Nn_DropoutOp : Nn_ComputeOp<"dropout", [Differentiable, DeclareOpInterfaceMe
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$key, "double":$rate)>];
 }
 
+def Nn_UniformOp : Nn_ComputeOp<"uniform", [StopsGradient, DeclareOpInterfaceMethods<PlacedOpInterface>]> {
+  let summary = "Random numbers, evenly distributed from 0 up to, but not including, 1";
+  let description = [{
+    The result has the operand's shape, type and signature; the values of the operand are not read. A number has as many
+    random bits as its type has digits (24 in f32), and 32 in f64. It depends only on the key and on the element's index
+    in the *global* tensor, as nn.dropout says, which also describes `key`, `from`, `offsets` and `global_shape`.
+    ```mlir
+    %uniform = nn.uniform %x, %key : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
+    ```
+    - C1: The key is one i64.
+    - C2: `from`, if present, is one i64.
+    - C3: `offsets` and `global_shape`, if present, have an entry per dimension, and the operand lies within that shape.
+  }];
+  let arguments = (ins Nn_FloatTensor:$input, Nn_IndexTensor:$key, Optional<Nn_IndexTensor>:$from,
+                       OptionalAttr<DenseI64ArrayAttr>:$offsets, OptionalAttr<DenseI64ArrayAttr>:$global_shape);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$key)>];
+}
+
 include "dialects/nn/NnTraining.td"
 
 //===----------------------------------------------------------------------===//

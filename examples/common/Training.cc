@@ -92,7 +92,12 @@ absl::Status Training::checkBatches() const {
 
 absl::Status Training::openFiles(Graph &graph) {
   std::vector<std::string> written = flags.launch.writtenFiles(/*rank=*/0);
-  written.insert(written.end(), {flags.losses, flags.metrics, flags.writeMlir, flags.writeInputs});
+  written.insert(written.end(), {flags.losses, flags.metrics, flags.writeMlir});
+  if (!flags.writeInputs.empty()) {
+    SPLITCAST_ASSIGN_OR_RETURN(std::vector<TensorInfo> inputs, compiled->inputs("train"));
+    for (const TensorInfo &input : inputs)
+      written.push_back(pathOf(input));
+  }
   SPLITCAST_RETURN_IF_ERROR(
       checkDistinctFiles({flags.sources.variables, flags.sources.weights, flags.sources.known}, written));
   written.push_back(flags.saveVariables); // which may replace what was loaded
@@ -100,6 +105,7 @@ absl::Status Training::openFiles(Graph &graph) {
   for (const std::string *file : flags.data)
     data.push_back(*file);
   SPLITCAST_RETURN_IF_ERROR(checkDistinctFiles(data, written));
+  SPLITCAST_RETURN_IF_ERROR(checkOutside(written, {flags.checkpoints.directory, flags.checkpoints.resume}));
   // Files that are written at the end are created once now, so that a wrong path
   // is an error before hours of training.
   for (const std::string &path : {flags.saveVariables, flags.losses})
@@ -118,12 +124,15 @@ absl::Status Training::openFiles(Graph &graph) {
   return absl::OkStatus();
 }
 
+std::string Training::pathOf(const TensorInfo &input) const {
+  return absl::StrCat(flags.writeInputs, "/", input.name, ".npy");
+}
+
 absl::Status Training::writeInputs() {
   SPLITCAST_ASSIGN_OR_RETURN(std::vector<TensorInfo> inputs, compiled->inputs("train"));
   for (const TensorInfo &input : inputs) {
-    SPLITCAST_ASSIGN_OR_RETURN(
-        runtime::NpyWriter file,
-        runtime::NpyWriter::create(absl::StrCat(flags.writeInputs, "/", input.name, ".npy"), input.type, input.shape));
+    SPLITCAST_ASSIGN_OR_RETURN(runtime::NpyWriter file,
+                               runtime::NpyWriter::create(pathOf(input), input.type, input.shape));
     std::vector<std::byte> batch(sbp::numElements(input.shape) * runtime::bytesOf(input.type));
     for (int64_t step = 0; step < flags.steps; ++step) {
       SPLITCAST_RETURN_IF_ERROR(batches.make(input, step, {0, input.shape[0]}, absl::MakeSpan(batch)));

@@ -97,6 +97,8 @@ private:
       : flags(flags), job(launch), batches(std::move(batches)), validation(std::move(validation)) {}
   absl::Status compile(Graph &graph);
   absl::Status openFiles(Graph &graph);
+  /// Returns the file to which --write-inputs writes an input.
+  std::string pathOf(const TensorInfo &input) const;
   absl::Status writeInputs();
   absl::Status checkBatches() const;
   absl::StatusOr<double> lossOf(const std::string &function, const Batches &from, int64_t batch);

@@ -252,9 +252,10 @@ absl::Status checkStored(const SafetensorsFile &file, const std::string &tensor,
   const StoredTensor *stored = file.find(tensor);
   std::string wanted = describe(variable.type, variable.shape);
   if (!stored)
-    return absl::InvalidArgumentError(absl::StrCat("file '", file.path(), "' has no tensor '", tensor,
-                                                   "', from which variable @", variable.name, " (", wanted,
-                                                   ") should be read; use a file that has it"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "file '", file.path(), "' has no tensor '", tensor, "', from which variable @", variable.name, " (", wanted,
+        ") should be read; use a file that has it, or, with --load-known, what "
+        "the file and the model have in common"));
   if (stored->type != variable.type || stored->shape != variable.shape)
     return absl::InvalidArgumentError(absl::StrCat("file '", file.path(), "': tensor '", tensor, "' is ", stored->dtype,
                                                    "[", absl::StrJoin(stored->shape, ", "), "], but the variable is ",

@@ -57,6 +57,7 @@ void watchSignals() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
+  std::signal(SIGXFSZ, SIG_IGN); // a write beyond the limit on files' sizes then returns an error
 }
 
 absl::Status processHealth() {

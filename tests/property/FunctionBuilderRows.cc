@@ -119,6 +119,10 @@ void FunctionBuilder::dropout() {
   Value key = make<nn::ConstantOp>(type, b.getF64FloatAttr(static_cast<double>(random.below(1 << 20))));
   if (random.chance(60)) // of each step, as it should be
     key = make<nn::AddOp>(addInput({}, b.getI64Type(), 0, 1 << 20), key);
+  if (random.chance(20)) { // 1 for some elements, else 0
+    auto half = make<nn::ConstantOp>(RankedTensorType::get({}, elementOf(x->value)), b.getF64FloatAttr(0.5));
+    return know(make<nn::CompareOp>(make<nn::UniformOp>(x->value, key), half, "lt", elementOf(x->value)), 1);
+  }
   double rate = random.pick(std::vector<double>{0.5, 0.5, 0.75, 0.0});
   if (random.chance(75))
     return know(make<nn::DropoutOp>(x->value, key, rate), x->bound / (1 - rate));

@@ -499,34 +499,53 @@ def randomWords(key, indices):
         return mixed(mixed(low ^ first) + second + mixed(high))
 
 
-def addDropout(shape, key, rate, element, offsets=None, globalShape=None):
-    x = reals(shape, element)
+def placedWords(shape, key, offsets, globalShape):
+    """The random words of a piece of this shape, at these offsets in a tensor of the global shape."""
     indices = np.zeros(shape, np.uint64)
     for dim, extent in enumerate(shape):
         here = np.arange(extent, dtype=np.uint64) + np.uint64(offsets[dim] if offsets else 0)
         here = here.reshape([-1 if other == dim else 1 for other in range(len(shape))])
         indices = indices * np.uint64((globalShape or shape)[dim]) + here
-    isKept = randomWords(key, indices) >= np.uint32(int(rate * 2.0**32))
+    return randomWords(key, indices).reshape(shape)
+
+
+def placeText(offsets, globalShape):
+    return ", ".join([listAttribute("offsets", offsets)] * bool(offsets) +
+                     [listAttribute("global_shape", globalShape)] * bool(globalShape))
+
+
+def addUniform(shape, key, element, offsets=None, globalShape=None):
+    bits = {"f32": 24, "f64": 32, "f16": 11, "bf16": 8}[element]
+    words = placedWords(shape, key, offsets, globalShape) >> np.uint32(32 - bits)
+    result = rounded(words.astype(np.float64) * 2.0**-bits, element)
+    case("nn.uniform", [(reals(shape, element), element), (np.int64(key), "i64")], [(result, element)],
+         placeText(offsets, globalShape))
+
+
+def addDropout(shape, key, rate, element, offsets=None, globalShape=None):
+    x = reals(shape, element)
+    isKept = placedWords(shape, key, offsets, globalShape) >= np.uint32(int(rate * 2.0**32))
     scale = wide(element)(1 / (1 - rate))
-    result = np.where(isKept.reshape(shape), rounded(x.astype(wide(element)) * scale, element), 0).astype(x.dtype)
+    result = np.where(isKept, rounded(x.astype(wide(element)) * scale, element), 0).astype(x.dtype)
     attributes = f"rate = {realText(rate)} : f64"
-    attributes += ", " + listAttribute("offsets", offsets) if offsets else ""
-    attributes += ", " + listAttribute("global_shape", globalShape) if globalShape else ""
+    attributes += ", " + placeText(offsets, globalShape) if offsets or globalShape else ""
     case("nn.dropout", [(x, element), (np.int64(key), "i64")], [(result, element)], attributes)
 
 
+KEYS = [0, 1, -1, 2**32, 2**63 - 1, -2**63, 123456789012345]
+# Pieces of one tensor of 7 x 6: each what the whole has there.
+PIECES = [((0, 0), (7, 6)), ((0, 0), (3, 6)), ((3, 0), (4, 6)), ((2, 3), (5, 2)), ((7, 0), (0, 6)), ((6, 5), (1, 1))]
+
+
 def dropouts():
-    keys = [0, 1, -1, 2**32, 2**63 - 1, -2**63, 123456789012345]
     for element, shape in itertools.product(["f32", "f64", "f16", "bf16"], UNARY_SHAPES + [(5, 17)]):
         for rate in (0.1, 0.5):
-            addDropout(shape, keys[len(CASES) % len(keys)], rate, element)
-    for key in keys:
+            addDropout(shape, KEYS[len(CASES) % len(KEYS)], rate, element)
+    for key in KEYS:
         addDropout((40,), key, 0.25, "f32")
     for rate in (0.0, 0.9, 1 - 2.0**-33):
         addDropout((30,), 7, rate, "f32")
-    # Pieces of one tensor: each what the whole has there.
-    for offsets, shape in [((0, 0), (7, 6)), ((0, 0), (3, 6)), ((3, 0), (4, 6)), ((2, 3), (5, 2)), ((7, 0), (0, 6)),
-                           ((6, 5), (1, 1))]:
+    for offsets, shape in PIECES:
         addDropout(shape, 42, 0.5, "f32", offsets, (7, 6))
     addDropout((2, 3, 4), 42, 0.5, "f64", (1, 0, 4), (5, 3, 9))
     addDropout((4, 3), 42, 0.5, "f32", None, (4, 3))
@@ -534,6 +553,13 @@ def dropouts():
     addDropout((3, 8), 42, 0.5, "f32", (2**19, 17), (2**20, 2**20))
     addDropout((20,), 42, 0.5, "f32", (2**32 - 9,), (2**33,))
     addDropout((2, 3), -5, 0.5, "f64", (2**30, 2**31 - 3), (2**31, 2**31))
+
+
+def uniforms():
+    for element, shape in itertools.product(["f32", "f64", "f16", "bf16"], UNARY_SHAPES + [(5, 17)]):
+        addUniform(shape, KEYS[len(CASES) % len(KEYS)], element)
+    for offsets, shape in PIECES:
+        addUniform(shape, 42, "f32", offsets, (7, 6))
 
 
 # --- Small floats -----------------------------------------------------------------------------------------------------
@@ -622,7 +648,7 @@ def main():
     for family in [binary, unary, gelus, casts, shapes, sums, matmuls, embeddings, crossEntropies, angles, comparisons,
                    transposes, manyMatmuls, softmaxes, layerNorms, ignoredLabels, attentions, dropouts, halves,
                    exactParts, squareParts, clamps, selects, nonfinites, iotas, paddedClasses,
-                   logSumExps, takes, partsOfTables, partsOfClasses, keptStatistics, windows]:
+                   logSumExps, takes, partsOfTables, partsOfClasses, keptStatistics, windows, uniforms]:
         family()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vectors.json")
     with open(path, "w", encoding="utf-8") as file:

@@ -202,6 +202,15 @@ func.func @dropout(%x: tensor<4x3xf32>, %key: tensor<i64>) {
   return
 }
 
+// CHECK-LABEL: func.func @uniform
+func.func @uniform(%x: tensor<4x3xf32>, %key: tensor<i64>) {
+  // CHECK-NEXT: nn.uniform %{{.*}}, %{{.*}} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
+  %uniform = nn.uniform %x, %key : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.uniform %{{.*}}, %{{.*}}, %{{.*}} {global_shape = array<i64: 8, 3>, offsets = array<i64: 4, 0>} : (tensor<4x3xf32>, tensor<i64>, tensor<i64>) -> tensor<4x3xf32>
+  %of_piece = nn.uniform %x, %key, %key {offsets = array<i64: 4, 0>, global_shape = array<i64: 8, 3>} : (tensor<4x3xf32>, tensor<i64>, tensor<i64>) -> tensor<4x3xf32>
+  return
+}
+
 // The values that descriptions show.
 func.func @descriptions(%logits: tensor<32x10xf32>, %labels: tensor<32xi64>, %loss: tensor<f32>, %q: tensor<4x32x2x64xf32>,
                         %k: tensor<4x32x2x64xf32>, %v: tensor<4x32x2x64xf32>, %g: tensor<4x32x2x64xf32>) {

@@ -261,6 +261,16 @@ func.func @attention_grad(%s0: tensor<5x4x3x2xf32, #S0>, %s2: tensor<5x4x3x2xf32
   return
 }
 
+// CHECK-LABEL: func.func @uniform
+// CHECK-COUNT-3: nn.uniform
+func.func @uniform(%s0: tensor<5x3xf32, #S0>, %s1: tensor<5x3xf32, #S1>, %key: tensor<i64, #B>,
+                   %two: tensor<5x3xf32, #S0_S0>, %key_two: tensor<i64, #B_B>) {
+  %0 = nn.uniform %s0, %key : (tensor<5x3xf32, #S0>, tensor<i64, #B>) -> tensor<5x3xf32, #S0>
+  %1 = nn.uniform %s1, %key : (tensor<5x3xf32, #S1>, tensor<i64, #B>) -> tensor<5x3xf32, #S1>
+  %2 = nn.uniform %two, %key_two : (tensor<5x3xf32, #S0_S0>, tensor<i64, #B_B>) -> tensor<5x3xf32, #S0_S0>
+  return
+}
+
 // CHECK-LABEL: func.func @dropout
 // CHECK-COUNT-4: nn.dropout
 func.func @dropout(%s0: tensor<5x3xf32, #S0>, %s1: tensor<5x3xf32, #S1>, %p: tensor<5x3xf32, #P>, %key: tensor<i64, #B>,

@@ -496,6 +496,17 @@ func.func @dropout_slot(%x: tensor<4x2xf32, #Sa>, %key: tensor<i64, #B>) {
 #p = #sbp.placement<"cpu", [dp = 2]>
 #P = #sbp.nd<#p, [P]>
 #B = #sbp.nd<#p, [B]>
+// CHECK: error: 'nn.uniform' op operand 0 is P on axis "dp"; 'nn.uniform' is not linear in it and takes S or B
+func.func @uniform_of_addends(%x: tensor<4x2xf32, #P>, %key: tensor<i64, #B>) {
+  %0 = nn.uniform %x, %key : (tensor<4x2xf32, #P>, tensor<i64, #B>) -> tensor<4x2xf32, #P>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#P = #sbp.nd<#p, [P]>
+#B = #sbp.nd<#p, [B]>
 // CHECK: error: 'nn.dropout' op operand 1 is P on axis "dp"; 'nn.dropout' is not linear in it and takes S or B
 func.func @dropout_key(%x: tensor<4x2xf32, #B>, %key: tensor<i64, #P>) {
   %0 = nn.dropout %x, %key {rate = 0.5 : f64} : (tensor<4x2xf32, #B>, tensor<i64, #P>) -> tensor<4x2xf32, #P>

@@ -14,20 +14,22 @@ namespace {
 
 using reference::VectorCase;
 
-/// Where the pieces of nn.dropout begin, by function: the global level does not say it, and 'sbp-localize' sets it.
-class DropoutPlaces {
+/// Where the pieces of random ops begin, by function: the global level does not say it, and 'sbp-localize' sets it.
+class Places {
 public:
   void takeFrom(mlir::ModuleOp global) {
-    global.walk([&](nn::DropoutOp op) {
-      places[functionOf(op)] = {op.getOffsetsAttr(), op.getGlobalShapeAttr()};
-      op.removeOffsetsAttr();
-      op.removeGlobalShapeAttr();
+    global.walk([&](mlir::Operation *op) {
+      if (!mlir::isa<nn::DropoutOp, nn::UniformOp>(op))
+        return;
+      for (const char *name : {"offsets", "global_shape"})
+        places[functionOf(op)].push_back({name, op->removeAttr(name)});
     });
   }
   void giveTo(mlir::ModuleOp local) {
-    local.walk([&](nn::DropoutOp op) {
-      op.setOffsetsAttr(places.at(functionOf(op)).first);
-      op.setGlobalShapeAttr(places.at(functionOf(op)).second);
+    local.walk([&](mlir::Operation *op) {
+      if (mlir::isa<nn::DropoutOp, nn::UniformOp>(op))
+        for (const auto &[name, place] : places.at(functionOf(op)))
+          place ? op->setAttr(name, place) : (void)op->removeAttr(name);
     });
   }
 
@@ -36,7 +38,7 @@ private:
     return op->getParentOfType<mlir::func::FuncOp>().getName().str();
   }
 
-  std::map<std::string, std::pair<mlir::DenseI64ArrayAttr, mlir::DenseI64ArrayAttr>> places;
+  std::map<std::string, std::vector<std::pair<const char *, mlir::Attribute>>> places;
 };
 
 /// One module of all these cases, as plans.
@@ -52,7 +54,7 @@ absl::StatusOr<differential::Outcome> runAll(const std::vector<VectorCase> &case
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text + "}\n", &context);
   if (!module)
     return absl::InvalidArgumentError("the cases do not parse:\n" + text);
-  DropoutPlaces places;
+  Places places;
   places.takeFrom(*module);
   for (const std::string &pass : differential::globalPasses({}))
     if (absl::Status status = differential::runPass(*module, pass); !status.ok())
