@@ -3,6 +3,7 @@ why. Run as one rank by torch_check.py; prints 'CASE name: ok' or what is wrong 
 import copy
 import re
 import sys
+import types
 import warnings
 
 import torch
@@ -140,6 +141,41 @@ class Reversed(torch.autograd.Function):
         return -gradient
 
 
+def attribute_in_a_dict(model, h):
+    model.state["n"] += 1
+    return h * model.state["n"]
+
+
+def attribute_of_an_object(model, h):
+    model.state.n *= 2.0
+    return h * model.state.n
+
+
+def saved_map(model, h):
+    model.map = (h @ h.T).softmax(-1)
+    model.maps.append(model.map)
+    return model.map @ h
+
+
+def saved_and_read(model, h):
+    h = h if model.state is None else h + model.state
+    model.state = h.detach()
+    return h
+
+
+def cached_constant(model, h):
+    """What some models make positions of, once."""
+    model.state = torch.arange(8.0) if model.state is None else model.state
+    return h * model.state
+
+
+def saved_losses(model, x):
+    """Extra losses of parts, which the loss collects."""
+    model.maps.clear()
+    loss = square(model, x)
+    return loss + sum(each.mean() for each in model.maps)
+
+
 def rows_that_see_nothing(model, h):
     q = h.reshape(1, 6, 2, 4).transpose(1, 2)
     seen = torch.ones(6, 6, dtype=torch.bool)
@@ -183,6 +219,27 @@ CASES = {
     "a buffer that changes without gradient": (Buffer(moving_without_gradient), square, None),
     "a constant that changes": (Net(constant_that_changes), square, None),
     "an attribute that changes": (Net(attribute_that_changes, k=1.0), square, "k changes while"),
+    "a number in a dict that changes": (Net(attribute_in_a_dict, state={"n": 0}), square, "state.n changes while"),
+    "a number of an object that changes": (Net(attribute_of_an_object, state=types.SimpleNamespace(n=1.0)), square,
+                                           "state.n changes while"),
+    "a list of numbers that changes": (Net(lambda m, h: h * m.state.pop(), state=[1.0, 2.0, 3.0]), square,
+                                       "state.2 changes while"),
+    "saved maps": (Net(saved_map, map=None, maps=[]), square, None),
+    "saved maps that are not there before": (Net(saved_map, maps=[]), square, None),
+    "saved maps for the loss": (Net(saved_map, maps=[]), saved_losses, None),
+    "saved maps for the next step": (Net(saved_map, maps=[]), lambda m, x: square(m, x) + sum(
+        each.mean() for each in m.maps), "saves .*map.* and reads"),
+    "a state of no parameter": (Net(saved_and_read, state=None), square, "saves state in one step and reads it"),
+    "a cached constant": (Net(cached_constant, state=None), square, None),
+    # After the compilation
+    "a rate that the loop changes": (Net(lambda m, h: h), square, "lr of group 0 .* is 0.01, but it was 0.05 .*schedule="),
+    "a momentum that changes": (Net(lambda m, h: h), square, "momentum of group 0 .* is 0.5, but it was 0"),
+    "a rate of a tensor that changes": (Net(lambda m, h: h), square, "lr of group 0"),
+    "a group that comes later": (Net(lambda m, h: h), square, "2 parameter groups, but it had 1"),
+    "a temperature that the loop changes": (Net(lambda m, h: h / m.t, t=1.0), square, "t is 0.5, but it was 1.0"),
+    "a dropout that the loop changes": (Net(lambda m, h: m.d(h), d=nn.Dropout(0.0)), square, "d.p is 0.5, but it was 0.0"),
+    "a parameter that is frozen later": (Net(lambda m, h: h), square, "parameter 'l.weight' is frozen, but it was trained"),
+    "what changes nothing": (Net(lambda m, h: h / m.t, t=1.0), square, None),
     "a backward of its own": (Net(lambda m, h: Reversed.apply(h)), square, "Reversed has a backward of its own"),
     "a random constant": (Net(lambda m, h: h + torch.randn(8)), square, "random"),
     "two losses": (Net(lambda m, h: h), lambda m, x: (square(m, x), m(x).mean()), "2 values"),
@@ -309,6 +366,33 @@ class Doubled(torch.autograd.Function):  # which still works after a compilation
 INPUTS = {"an integer input": torch.arange(48).reshape(6, 8), "a boolean input": X > 0}
 
 
+# Optimizers of cases, where they are not SGD; by the model.
+OPTIMIZERS = {
+    "a rate of a tensor that changes": lambda m: torch.optim.Adam(m.parameters(), lr=torch.tensor(0.05)),
+}
+
+
+def left_alone(m, optimizer):
+    """A scheduler that has not changed anything yet, and numbers that are set to what they were."""
+    torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
+    m.t = 1.0
+    m.eval()
+    optimizer.param_groups[0]["lr"] = 0.05
+
+
+# What a program does to the model and the optimizer after the compilation.
+CHANGES = {
+    "a rate that the loop changes": lambda m, o: o.param_groups[0].update(lr=0.01),
+    "a momentum that changes": lambda m, o: o.param_groups[0].update(momentum=0.5),
+    "a rate of a tensor that changes": lambda m, o: o.param_groups[0]["lr"].mul_(0.5),
+    "a group that comes later": lambda m, o: o.add_param_group({"params": [nn.Parameter(torch.ones(1))]}),
+    "a temperature that the loop changes": lambda m, o: setattr(m, "t", 0.5),
+    "a dropout that the loop changes": lambda m, o: setattr(m.d, "p", 0.5),
+    "a parameter that is frozen later": lambda m, o: m.l.weight.requires_grad_(False),
+    "what changes nothing": left_alone,
+}
+
+
 def outcome(name):
     model, loss, expected = CASES[name]
     x = INPUTS.get(name, X)
@@ -316,10 +400,17 @@ def outcome(name):
     before = copy.deepcopy(model.state_dict())
     eager = copy.deepcopy(model)
     rate = 1e-4 if name == "an integer input" else 0.05
+    make_optimizer = OPTIMIZERS.get(name, lambda m: torch.optim.SGD(m.parameters(), lr=rate))
+    attributes = {key: value for key, value in vars(model).items() if key != "training"}
     try:
-        trainer = splitcast.torch.compile(model, loss, {"x": x}, torch.optim.SGD(model.parameters(), lr=rate),
-                                          enable_zero=0, whole_batch=True)
-        if expected and "index" in expected:
+        optimizer = make_optimizer(model)
+        trainer = splitcast.torch.compile(model, loss, {"x": x}, optimizer, enable_zero=0, whole_batch=True)
+        if {key: value for key, value in vars(model).items() if key != "training"} != attributes:
+            return "the model's attributes were changed"
+        if modes != [part.training for part in model.modules()]:
+            return "the model's modes were changed"
+        CHANGES.get(name, lambda m, o: None)(model, optimizer)
+        if expected:  # some errors come when it runs
             trainer.step({"x": x})
     except sc.Error as error:
         text = str(error)
@@ -328,10 +419,9 @@ def outcome(name):
         return "is no error"
     if Doubled.apply(torch.ones(1)) != 2:
         return "functions of one's own are broken"
-    if modes != [part.training for part in model.modules()] or any(
-            not torch.equal(value, before[key]) for key, value in model.state_dict().items()):
+    if any(not torch.equal(value, before[key]) for key, value in model.state_dict().items()):
         return "the model was changed"
-    optimizer = torch.optim.SGD(eager.parameters(), lr=rate)
+    optimizer = make_optimizer(eager)
     for step in range(5):
         ours = trainer.step({"x": x})
         optimizer.zero_grad()

@@ -5,8 +5,9 @@ import warnings
 
 import splitcast as sc
 import torch
+import torch.utils._pytree as pytree
 
-from splitcast.torch import _patterns, ops
+from splitcast.torch import _patterns, _state, ops
 from splitcast.torch.ops import Missing
 
 TYPES = {
@@ -20,6 +21,7 @@ TYPES = {
 }
 
 
+SAVED = torch.ops.aten.alias_copy.default  # see _WithLoss
 GRAD_MODE = "wrap_with_set_grad_enabled"  # the op that holds an inner graph, of torch.no_grad() or enable_grad()
 
 
@@ -29,16 +31,30 @@ class _WithLoss(torch.nn.Module):
     Changes that the exported graph would leave out are errors, such as to an attribute that is not a buffer.
     """
 
-    def __init__(self, module, loss):
+    def __init__(self, module, loss, note, twice=False):
         super().__init__()
         self.module = module
+        self._note = note  # called with the names of the attributes that the module sets to tensors
         self._loss = loss
+        self._twice = twice  # whether the loss is computed again when these are there, with a SAVED op for each tensor
 
     def forward(self, **batch):
+        held = _state.Held(self.module)
+        try:
+            result = self._computed(batch)
+            saved = held.saved()
+            self._note([name for name, _, _ in saved])
+            if self._twice:
+                for _, holder, key in saved:
+                    holder[key] = pytree.tree_map_only(torch.Tensor, SAVED, holder[key])
+                result = self._computed(batch)
+        finally:
+            held.restore()
+        return result
+
+    def _computed(self, batch):
         parts = list(self.module.named_modules())
         buffers = {(name, key): value for name, part in parts for key, value in part._buffers.items()}
-        plain = {(name, key): (value, _version_of(value)) for name, part in parts for key, value in vars(part).items()
-                 if isinstance(value, (bool, int, float, torch.Tensor))}
         apply = vars(torch.autograd.Function)["apply"]  # the class method itself, not bound to this class
         hooks = {name: getattr(torch.Tensor, name) for name in ("register_hook", "register_post_accumulate_grad_hook")}
         torch.autograd.Function.apply = classmethod(_refuse_function)
@@ -57,17 +73,7 @@ class _WithLoss(torch.nn.Module):
                     with torch.no_grad():
                         before.copy_(value)
                     part._buffers[key] = before
-            for key, value in vars(part).items():
-                before, version = plain.get((name, key), (value, _version_of(value)))
-                if value is not before and (isinstance(value, torch.Tensor) or value != before) or \
-                        _version_of(value) != version:
-                    raise sc.InvalidError("%s changes while the loss is computed, but it is not part of the exported "
-                                          "graph; make it a buffer" % ".".join(filter(None, [name, key])))
         return result
-
-
-def _version_of(value):
-    return value._version if isinstance(value, torch.Tensor) else 0
 
 
 def _refuse_function(kind, *arguments, **keywords):
@@ -91,13 +97,35 @@ def export(module, loss, batch):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            program = torch.export.export(_WithLoss(module, loss), (), kwargs=batch, strict=False)
+            saved = []
+            program = torch.export.export(_WithLoss(module, loss, saved.extend), (), kwargs=batch, strict=False)
+            if saved:
+                steps = _WithLoss(module, loss, lambda names: None, twice=True)
+                _require_unread(torch.export.export(steps, (), kwargs=batch, strict=False), saved)
             return _functional(program) if _changes_parts(program) else program
     except sc.Error:
         raise
     except Exception as error:  # many types; each message says what in the model cannot be exported
         raise sc.InvalidError("torch.export cannot make a graph of this model: %s: %s\nControl flow and shapes that "
                               "depend on values cannot be exported." % (type(error).__name__, error)) from error
+
+
+def _require_unread(program, names):
+    """Checks that what one step saves does not reach the loss of the next one. `program` is that of two steps."""
+    constants = set(program.graph_signature.inputs_to_lifted_tensor_constants)
+    constants |= {node.name for node in program.graph.nodes if node.name in program.graph_signature.inputs_to_buffers and
+                  not any(_changes(user) is node for user in node.users)}
+    depends, carries = set(), set()  # nodes that depend on what steps change; on such a tensor that was saved
+    for node in program.graph.nodes:
+        is_changing = node.op == "placeholder" and node.name not in constants
+        if is_changing or any(each in depends for each in node.all_input_nodes):
+            depends.add(node)
+        if node in depends and node.target is SAVED or any(each in carries for each in node.all_input_nodes):
+            carries.add(node)
+        results = node.all_input_nodes if node.op == "output" else []
+        if any(each in carries for each in results):
+            raise sc.InvalidError("the model saves %s in one step and reads it in the next, but it is not part of the "
+                                  "exported graph; make it a buffer" % " or ".join(names))
 
 
 def input_type(dtype):

@@ -5,6 +5,7 @@ import splitcast as sc
 import torch
 
 from splitcast.torch import _import
+from splitcast.torch._state import Watched
 
 OLDEST = (2, 6)  # the oldest supported version of PyTorch
 
@@ -60,7 +61,7 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
     for name, policy in (policies or {}).items():
         graph.group(name, policy)
     session = graph.compile(enable_zero=enable_zero)
-    trainer = Trainer(graph, session, module, whole_batch, list(batch))
+    trainer = Trainer(graph, session, module, whole_batch, list(batch), Watched(module, optimizer))
     trainer._begin(module, constants)
     return trainer
 
@@ -68,8 +69,9 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
 class Trainer:
     """A model that is trained, on this rank. All ranks must call the same methods in the same order."""
 
-    def __init__(self, graph, session, module, whole_batch, inputs):
+    def __init__(self, graph, session, module, whole_batch, inputs, watched):
         self._graph = graph
+        self._watched = watched
         self.session = session
         self._whole = whole_batch
         self._inputs = inputs
@@ -77,7 +79,11 @@ class Trainer:
         self._state = {name: value.detach() for name, value in module.state_dict().items()}
 
     def step(self, batch):
-        """Takes one step on a batch, a dict like example_inputs; returns the mean loss of the global batch."""
+        """Takes one step on a batch, a dict like example_inputs; returns the mean loss of the global batch.
+
+        The model's and the optimizer's numbers are those of compile(); if one has changed, this raises InvalidError.
+        """
+        self._watched.require_unchanged()
         return self._run("train", batch)
 
     def evaluate(self, batch):
