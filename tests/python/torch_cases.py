@@ -151,6 +151,13 @@ def attribute_of_an_object(model, h):
     return h * model.state.n
 
 
+def checked_log(h):
+    """As distributions check their arguments."""
+    scale = h.abs() + 1
+    torch._assert_async((scale > 0).all(), "scales must be above 0")
+    return torch.distributions.Normal(h, scale).log_prob(h.detach() + 1)
+
+
 def saved_map(model, h):
     model.map = (h @ h.T).softmax(-1)
     model.maps.append(model.map)
@@ -239,6 +246,19 @@ CASES = {
     "a temperature that the loop changes": (Net(lambda m, h: h / m.t, t=1.0), square, "t is 0.5, but it was 1.0"),
     "a dropout that the loop changes": (Net(lambda m, h: m.d(h), d=nn.Dropout(0.0)), square, "d.p is 0.5, but it was 0.0"),
     "a parameter that is frozen later": (Net(lambda m, h: h), square, "parameter 'l.weight' is frozen, but it was trained"),
+    # Optimizers
+    "SGD with decay": (Net(lambda m, h: h), square, None),
+    "SGD with decay and groups": (Net(lambda m, h: h * m.p, p=nn.Parameter(torch.ones(8))), square, None),
+    "decay of what has no gradient": (Net(lambda m, h: h * m.p.detach() + 0 * m.q, p=nn.Parameter(torch.ones(8)),
+                                          q=nn.Parameter(torch.ones(8))), square, None),
+    "Adam with decay": (Net(lambda m, h: h), square, None),
+    "AdamW": (Net(lambda m, h: h), square, None),
+    "Adam that is AdamW": (Net(lambda m, h: h), square, "decoupled_weight_decay"),
+    "RMSprop": (Net(lambda m, h: h), square, None),
+    "RMSprop that is centered": (Net(lambda m, h: h), square, "RMSprop has centered=True"),
+    "Adagrad": (Net(lambda m, h: h), square, None),
+    "Adagrad that slows down": (Net(lambda m, h: h), square, "Adagrad has lr_decay=0.1"),
+    "decay with clipping": (Net(lambda m, h: h), square, "clip_norm together with weight_decay .*AdamW"),
     "what changes nothing": (Net(lambda m, h: h / m.t, t=1.0), square, None),
     "a backward of its own": (Net(lambda m, h: Reversed.apply(h)), square, "Reversed has a backward of its own"),
     "a random constant": (Net(lambda m, h: h + torch.randn(8)), square, "random"),
@@ -256,7 +276,12 @@ CASES = {
     "integers by floats": (Net(lambda m, h: h * torch.arange(8)), square, None),
     "an integer input": (Net(lambda m, h: h), lambda m, x: (m(x.float())**2).mean(), None),
     "a boolean input": (Net(lambda m, h: h), lambda m, x: (m(x.float())**2).mean(), None),
-    "an op that is not there": (Net(lambda m, h: torch.topk(h, 3, dim=1).values), square, "aten.topk.default.*torch_cases"),
+    "an op that is not there": (Net(lambda m, h: torch.kthvalue(h, 3, dim=1).values), square,
+                                "aten.kthvalue.default.*torch_cases"),
+    "ops that PyTorch makes of others": (Net(lambda m, h: torch.lerp(h, h * h, h.sigmoid()) + F.celu(h) + F.selu(h) + F.glu(
+        torch.cat([h, h], 1)) + F.softshrink(h) + torch.addcmul(h, h, h, value=0.5) + F.logsigmoid(h)), square,
+                                         None),
+    "checks of values": (Net(lambda m, h: h + checked_log(h)), square, None),
     "a label beyond the classes": (Net(lambda m, h: h.log_softmax(1)), lambda m, x: F.nll_loss(m(x), x[:, 0].long() * 0 + 8),
                                    "index 0 of its input is 8"),
     "an element beyond the row": (Net(lambda m, h: h.gather(1, (h[:, :1] * 0).long() + 8)), square, "index 0 of its input is -1"),
@@ -369,6 +394,18 @@ INPUTS = {"an integer input": torch.arange(48).reshape(6, 8), "a boolean input":
 # Optimizers of cases, where they are not SGD; by the model.
 OPTIMIZERS = {
     "a rate of a tensor that changes": lambda m: torch.optim.Adam(m.parameters(), lr=torch.tensor(0.05)),
+    "SGD with decay": lambda m: torch.optim.SGD(m.parameters(), 0.05, momentum=0.9, nesterov=True, weight_decay=0.3),
+    "SGD with decay and groups": lambda m: torch.optim.SGD([{"params": m.l.parameters()}, {
+        "params": [m.p], "weight_decay": 0.0, "lr": 0.1}], 0.05, momentum=0.9, weight_decay=0.3),
+    "decay of what has no gradient": lambda m: torch.optim.SGD(m.parameters(), 0.05, weight_decay=0.3),
+    "Adam with decay": lambda m: torch.optim.Adam(m.parameters(), 0.01, betas=(0.5, 0.75), eps=1e-4, weight_decay=0.3),
+    "AdamW": lambda m: torch.optim.AdamW(m.parameters(), 0.01, betas=(0.5, 0.75), eps=1e-4, weight_decay=0.3),
+    "Adam that is AdamW": lambda m: torch.optim.Adam(m.parameters(), weight_decay=0.3, decoupled_weight_decay=True),
+    "RMSprop": lambda m: torch.optim.RMSprop(m.parameters(), 0.01, alpha=0.7, eps=1e-3, momentum=0.5, weight_decay=0.3),
+    "RMSprop that is centered": lambda m: torch.optim.RMSprop(m.parameters(), 0.01, centered=True),
+    "Adagrad": lambda m: torch.optim.Adagrad(m.parameters(), 0.05, eps=1e-3, weight_decay=0.3),
+    "Adagrad that slows down": lambda m: torch.optim.Adagrad(m.parameters(), 0.05, lr_decay=0.1),
+    "decay with clipping": lambda m: torch.optim.SGD(m.parameters(), 0.05, weight_decay=0.3),
 }
 
 
@@ -404,7 +441,8 @@ def outcome(name):
     attributes = {key: value for key, value in vars(model).items() if key != "training"}
     try:
         optimizer = make_optimizer(model)
-        trainer = splitcast.torch.compile(model, loss, {"x": x}, optimizer, enable_zero=0, whole_batch=True)
+        trainer = splitcast.torch.compile(model, loss, {"x": x}, optimizer, enable_zero=0, whole_batch=True,
+                                          clip_norm=1.0 if "clipping" in name else None)
         if {key: value for key, value in vars(model).items() if key != "training"} != attributes:
             return "the model's attributes were changed"
         if modes != [part.training for part in model.modules()]:

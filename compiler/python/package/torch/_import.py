@@ -102,7 +102,8 @@ def export(module, loss, batch):
             if saved:
                 steps = _WithLoss(module, loss, lambda names: None, twice=True)
                 _require_unread(torch.export.export(steps, (), kwargs=batch, strict=False), saved)
-            return _functional(program) if _changes_parts(program) else program
+            _erase_checks(program)
+            return _functional(program) if _changes_parts(program) or _has_unmapped(program) else program
     except sc.Error:
         raise
     except Exception as error:  # many types; each message says what in the model cannot be exported
@@ -191,7 +192,7 @@ def _changes_anything(program, node):
 
 
 def _functional(program):
-    """The same program with ops that change nothing in place.
+    """The same program with ops that change nothing in place, and with PyTorch's decompositions of ops without mapping.
 
     run_decompositions() inlines inner graphs, and those of no_grad() would then have gradients. So their results are
     detached first.
@@ -207,7 +208,47 @@ def _functional(program):
             detached.meta.update(part.meta)
             part.replace_all_uses_with(detached, delete_user_cb=lambda user, made=detached: user is not made)
     program.graph_module.recompile()
-    return program.run_decompositions({})
+    decompositions = torch.export.default_decompositions()
+    return program.run_decompositions({of: how for of, how in decompositions.items() if str(of) not in ops.OPS})
+
+
+def _has_unmapped(program):
+    """Whether there are ops without a mapping, in inner graphs, too."""
+    graphs = [part.graph for part in program.graph_module.modules() if isinstance(part, torch.fx.GraphModule)]
+    return any(node.op == "call_function" and str(node.target) not in ops.OPS and str(node.target) != GRAD_MODE
+               for graph in graphs for node in graph.nodes)
+
+
+def _erase_checks(program):
+    """Erases the nodes that only check values, such as those of distributions, and what nothing else uses then."""
+    checks = r"aten\._assert_(async|scalar|tensor_metadata)\.|aten\.sym_constrain_range"
+    for part in program.graph_module.modules():
+        if not isinstance(part, torch.fx.GraphModule):
+            continue
+        left = [node for node in part.graph.nodes if not node.users and re.match(checks, str(node.target))]
+        while left:
+            node = left.pop()
+            operands = node.all_input_nodes
+            part.graph.erase_node(node)
+            left += [each for each in operands if each not in left and each.op == "call_function" and not each.users and
+                     _changes(each) is None]
+        part.recompile()
+
+
+def _with_gradients(program):
+    """The nodes that the loss has gradients of in PyTorch, even if they are 0."""
+    without = r"aten\.(detach_?|(zeros|ones|full|empty)_like|new_(zeros|ones|full|empty))\."
+    left, found = list(next(node for node in program.graph.nodes if node.op == "output").all_input_nodes), set()
+    while left:
+        node = left.pop()
+        value = node.meta.get("val")
+        is_whole = isinstance(value, torch.Tensor) and not value.dtype.is_floating_point
+        if node in found or is_whole or re.match(without, str(node.target)) or (
+                str(node.target) == GRAD_MODE and not node.args[0]):
+            continue
+        found.add(node)
+        left += node.all_input_nodes
+    return found
 
 
 def group_of(name):
@@ -233,6 +274,12 @@ class Importer:
         self.transposes = {}  # used by ops.shapes.transposed()
         self.constants = {}  # values of the variables that tensor() creates, by name
         self.missing = []  # an error line for each node that could not be mapped
+
+    def parameters_with_gradients(self):
+        """The variables that the loss has gradients of, by name, as tensors of the current function."""
+        names = self.program.graph_signature.inputs_to_parameters
+        return {names[node.name][len("module."):]: self.values[node] for node in _with_gradients(self.program)
+                if node.name in names and node in self.values}
 
     # ---- Called by the functions of ops/ ----
 

@@ -19,8 +19,8 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
     example_inputs: a dict of tensors with this rank's rows, along the first dimension. The rows of all ranks are the
       global batch; ranks must share it evenly, where the first ranks may have one row more. With whole_batch=True, the
       tensors here and in step() are the global batch.
-    optimizer: a splitcast.Optimizer, or a torch.optim.SGD, Adam or AdamW, whose hyperparameters and parameter groups
-      are read.
+    optimizer: a splitcast.Optimizer, or a torch.optim.SGD, Adam, AdamW, RMSprop or Adagrad, whose hyperparameters and
+      parameter groups are read.
     enable_zero: a stage, or options as in Graph.compile.
     mesh: the axes of ranks, the first of which splits the batch's rows; by default {"dp": size()}.
     evaluate: whether to compile a function for Trainer.evaluate, too.
@@ -50,8 +50,9 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
                                                      sc.split(0)) for name, value in batch.items()})
             changed = importer.changed
             if function == "train":
-                default, groups = _optimizer_of(_variables_of(module, graph.variable_names), optimizer)
-                graph.minimize(result, default, groups=groups, **step_options)
+                default, groups, decays = _optimizer_of(_variables_of(module, graph.variable_names), optimizer)
+                graph.minimize(_with_decay(result, decays, importer.parameters_with_gradients(), step_options), default,
+                               groups=groups, **step_options)
             graph.output("loss", result)
     except _import.Missing as missing:
         raise sc.InvalidError(str(missing)) from missing
@@ -226,9 +227,16 @@ def _global_batch(example, whole_batch):
 # ---- Optimizers ----
 
 
+def _refuse(group, kind, *names):
+    """Raises InvalidError if the group has one of these hyperparameters."""
+    given = [name for name in names if group.get(name)]
+    if given:
+        raise sc.InvalidError("torch.optim.%s has %s, which splitcast.torch does not support; leave it out" % (
+            kind, " and ".join("%s=%s" % (name, group[name]) for name in given)))
+
+
 def _sgd(group):
-    if group.get("weight_decay") or group.get("dampening") or group.get("maximize"):
-        raise sc.InvalidError("torch.optim.SGD has weight_decay, dampening or maximize, which are not supported")
+    _refuse(group, "SGD", "dampening", "maximize")
     if not group["momentum"]:
         return sc.Sgd(lr=float(group["lr"]))
     return (sc.Nesterov if group["nesterov"] else sc.Momentum)(lr=float(group["lr"]), momentum=group["momentum"])
@@ -237,26 +245,60 @@ def _sgd(group):
 def _adam(of):
 
     def made(group):
-        if group.get("amsgrad") or group.get("maximize"):
-            raise sc.InvalidError("torch.optim.Adam has amsgrad or maximize, which are not supported")
-        numbers = dict(lr=float(group["lr"]), beta1=group["betas"][0], beta2=group["betas"][1], epsilon=group["eps"])
-        if of is sc.AdamW:
-            numbers["weight_decay"] = group["weight_decay"]
-        elif group["weight_decay"]:
-            raise sc.InvalidError("torch.optim.Adam has weight_decay, which it adds to the gradient; this is not "
-                                  "supported, use AdamW, which decays weights separately")
-        return of(**numbers)
+        _refuse(group, of.__name__, "amsgrad", "maximize")
+        numbers = dict(lr=float(group["lr"]), beta1=float(group["betas"][0]), beta2=float(group["betas"][1]),
+                       epsilon=group["eps"])
+        return of(weight_decay=group["weight_decay"], **numbers) if of is sc.AdamW else of(**numbers)
 
     return made
 
 
-READ = {torch.optim.SGD: _sgd, torch.optim.Adam: _adam(sc.Adam), torch.optim.AdamW: _adam(sc.AdamW)}
+def _rmsprop(group):
+    _refuse(group, "RMSprop", "centered", "maximize")
+    return sc.RmsProp(lr=float(group["lr"]), alpha=group["alpha"], epsilon=group["eps"], momentum=group["momentum"])
+
+
+def _adagrad(group):
+    _refuse(group, "Adagrad", "lr_decay", "initial_accumulator_value", "maximize")
+    return sc.Adagrad(lr=float(group["lr"]), epsilon=group["eps"])
+
+
+READ = {torch.optim.SGD: _sgd, torch.optim.Adam: _adam(sc.Adam), torch.optim.AdamW: _adam(sc.AdamW),
+        torch.optim.RMSprop: _rmsprop, torch.optim.Adagrad: _adagrad}
+
+
+def _decay_of(optimizer, group):
+    """The weight_decay that is added to the gradient: that of AdamW is not, which its sc.AdamW applies.
+
+    Adam does as AdamW does where it is told to by decoupled_weight_decay, of newer versions of PyTorch.
+    """
+    if type(optimizer) is torch.optim.AdamW:
+        return 0.0
+    _refuse(group, type(optimizer).__name__, "decoupled_weight_decay")
+    return float(group["weight_decay"])
+
+
+def _with_decay(loss, decays, parameters, options):
+    """The loss that is minimized: it has decay / 2 times the squares of parameters added, whose gradient is what PyTorch
+    adds to the gradient. `decays`: by the variable's name."""
+    clips = [name for name in ("clip_norm", "clip_value") if options.get(name) is not None]
+    if decays and clips:
+        raise sc.InvalidError("%s together with weight_decay of this optimizer is not supported: it would clip what "
+                              "weight_decay adds to the gradient, too; use torch.optim.AdamW, or leave one of them out" %
+                              clips[0])
+    total = loss
+    for name, decay in decays.items():
+        if name in parameters:
+            squares = sc.sum(parameters[name] * parameters[name]) * (decay / 2)
+            total = total + (squares if squares.dtype == loss.dtype else sc.cast(squares, loss.dtype))
+    return total
 
 
 def _optimizer_of(variables, optimizer):
-    """(the default splitcast.Optimizer, a ParameterGroup for each further parameter group of the optimizer)."""
+    """(the default splitcast.Optimizer, a ParameterGroup for each further parameter group of the optimizer, the decays
+    that are added to gradients, by the variable's name)."""
     if isinstance(optimizer, sc.Optimizer):
-        return optimizer, []
+        return optimizer, [], {}
     if type(optimizer) not in READ:
         raise sc.InvalidError("the optimizer is a %s; it must be a splitcast.Optimizer or one of %s" %
                               (type(optimizer).__name__, ", ".join("torch.optim." + each.__name__ for each in READ)))
@@ -266,16 +308,18 @@ def _optimizer_of(variables, optimizer):
     if any("initial_lr" in group for group in optimizer.param_groups):
         raise sc.InvalidError("the optimizer has a learning-rate scheduler, which is not read; create the optimizer "
                               "without one and give schedule=, such as splitcast.CosineRate(...)")
-    if optimizer.state:
+    if any(float(state.get("step", 1)) for state in optimizer.state.values()):  # Adagrad has a state before its first step
         raise sc.InvalidError("the optimizer has taken steps, but its state is not read; create a new one")
     trained = {id(parameter): name for name, parameter in variables.parameters.items() if parameter.requires_grad}
-    groups = []
+    groups, decays = [], {}
     for group in optimizer.param_groups:
         members = [trained.pop(id(parameter)) for parameter in group["params"] if id(parameter) in trained]
         if members:
             groups.append((READ[type(optimizer)](group), members))
+            decay = _decay_of(optimizer, group)
+            decays.update({name: decay for name in members if decay})
     if trained or not groups:
         raise sc.InvalidError("the optimizer does not have %s; freeze them with requires_grad_(False), or add them" %
                               (", ".join(trained.values()) or "any parameter that the loss depends on"))
     return groups[0][0], [sc.ParameterGroup("group%d" % number, members, made)
-                          for number, (made, members) in enumerate(groups) if number > 0]
+                          for number, (made, members) in enumerate(groups) if number > 0], decays

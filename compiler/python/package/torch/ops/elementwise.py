@@ -66,6 +66,49 @@ def reciprocal(importer, x):
     return sc.pow(as_type(x, importer.element_type(importer.node.meta["val"].dtype)), -1)
 
 
+@op("aten.sign.default", "aten.sgn.default")
+def sign(importer, x):
+    """Its gradient is 0."""
+    zero = importer.constant(0, x.dtype)
+    above, below = [as_type(sc.compare(x, zero, predicate), x.dtype) for predicate in ("gt", "lt")]
+    return above - below
+
+
+@op("aten.isnan.default")
+def isnan(importer, x):
+    return sc.compare(x, x, "ne")
+
+
+def _rounded(importer, x):
+    """x rounded to the nearest integer, of two the even one: adding 1.5 * 2^52 in f64 leaves no digits below 1.
+
+    Numbers as large as 2^51, which are taken as they are, infinities and NaN have none.
+    """
+    wide = as_type(sc.stop_gradient(x), sc.f64)
+    is_small = sc.compare(sc.abs(wide), importer.constant(2.0**51, sc.f64), "lt")
+    return sc.select(as_type(is_small, sc.f64), (wide + 1.5 * 2.0**52) - 1.5 * 2.0**52, wide)
+
+
+@op("aten.round.default")
+def round_(importer, x):
+    return x if is_integer(x) else as_type(_rounded(importer, x), x.dtype)
+
+
+@op("aten.floor.default", "aten.ceil.default", "aten.trunc.default", "aten.fix.default")
+def floor(importer, x):
+    """The gradient is 0, as in PyTorch."""
+    if is_integer(x):
+        return x
+    near, wide = _rounded(importer, x), as_type(sc.stop_gradient(x), sc.f64)
+    down = near - as_type(sc.compare(near, wide, "gt"), sc.f64)
+    up = near + as_type(sc.compare(near, wide, "lt"), sc.f64)
+    name = str(importer.node.target)
+    if "floor" in name or "ceil" in name:
+        return as_type(down if "floor" in name else up, x.dtype)
+    is_below = as_type(sc.compare(wide, importer.constant(0, sc.f64), "lt"), sc.f64)
+    return as_type(sc.select(is_below, up, down), x.dtype)
+
+
 @op("aten.square.default")
 def square(importer, x):
     return x * x
@@ -135,10 +178,10 @@ def _is_above_0(importer, x):
 
 @op("aten.elu.default", "aten.elu_.default")
 def elu(importer, x, alpha=1.0, scale=1.0, input_scale=1.0):
-    if scale != 1 or input_scale != 1:
-        raise Missing("scales %s and %s are not supported, only 1 and 1" % (scale, input_scale))
-    below = expm1(importer, sc.minimum(importer.constant(0.0, x.dtype), x))
-    return sc.select(_is_above_0(importer, x), x, below * alpha)
+    below = sc.minimum(importer.constant(0.0, x.dtype), x)
+    below = expm1(importer, below if input_scale == 1 else below * input_scale)
+    result = sc.select(_is_above_0(importer, x), x, below * alpha)
+    return result if scale == 1 else result * scale
 
 
 @op("aten.clamp.default", "aten.clamp_.default", "aten.clip.default")
