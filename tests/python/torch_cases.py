@@ -158,6 +158,29 @@ def checked_log(h):
     return torch.distributions.Normal(h, scale).log_prob(h.detach() + 1)
 
 
+def set_at_indices(model, h):
+    y = h.clone()
+    y[torch.arange(6), torch.tensor([0, 1, 2, 3, -1, 5])] = 0.0
+    y[torch.tensor([1, 3, 1])] = torch.arange(24.0).view(3, 8)
+    y[torch.arange(8) % 6 == 2 if len(y) == 8 else torch.arange(6) % 4 == 2] = h[0] * 2
+    return y.index_put((torch.tensor([2, 2, 4]), torch.tensor([0, 0, 1])), h[0, :3], accumulate=True).index_put(
+        (torch.tensor([0, 5]),), h[1], accumulate=True)
+
+
+def set_by_masks(model, h):
+    y = h.clone()
+    y[h.detach() > 0.5] = 0.1
+    y[h[:, 0] < 0] = h[1]
+    return y.index_put((h.detach() < -0.5,), h.sum(), accumulate=True)
+
+
+def every_other_is_set(model, h):
+    y = h * 1
+    y[:, 1::3] = h[:, :3] * 2
+    y[::4] = 1.0
+    return y
+
+
 def saved_map(model, h):
     model.map = (h @ h.T).softmax(-1)
     model.maps.append(model.map)
@@ -206,6 +229,10 @@ class Buffer(Net):
 def attended(h, mask):
     q = h.view(1, 2, 6, 4)
     return F.scaled_dot_product_attention(q, q, q, attn_mask=mask).view(6, 8)
+
+
+def small_square(m, x):
+    return 0.01 * square(m, x)
 
 
 def square_from_1(m, x):
@@ -271,8 +298,12 @@ CASES = {
     "alpha": (Net(lambda m, h: torch.sub(h, h * h, alpha=0.5)), square, None),
     "a part in evaluation": (Net(lambda m, h: m.d(h), d=nn.Dropout(0.5).eval()), square, None),
     "an unused parameter": (Net(lambda m, h: h, other=nn.Linear(3, 3)), square, None),
-    "attention of three dimensions": (Net(lambda m, h: F.scaled_dot_product_attention(h[None], h[None], h[None])), square,
-                                      "scaled_dot_product_attention"),
+    "attention of three dimensions": (Net(lambda m, h: F.scaled_dot_product_attention(h[None], h[None], h[None]) +
+                                          F.scaled_dot_product_attention(h, h * 2, h) + F.scaled_dot_product_attention(*[
+                                              h.view(2, 3, 8)] * 3, attn_mask=torch.arange(18.).view(2, 3, 3)).view(6, 8)),
+                                      square, None),
+    "attention of five dimensions": (Net(lambda m, h: F.scaled_dot_product_attention(*[h.view(1, 1, 2, 3, 8)] * 3)), square,
+                                     "scaled_dot_product_attention.*positions, width"),
     "integers by floats": (Net(lambda m, h: h * torch.arange(8)), square, None),
     "an integer input": (Net(lambda m, h: h), lambda m, x: (m(x.float())**2).mean(), None),
     "a boolean input": (Net(lambda m, h: h), lambda m, x: (m(x.float())**2).mean(), None),
@@ -321,6 +352,71 @@ CASES = {
     "spread": (Net(lambda m, h: h.var(1) + h.std(0).mean() + 0.1 * h.var(dim=(0, 1), correction=0)), square, None),
     "products": (Net(lambda m, h: 0.1 * h.T @ h @ h[0] + torch.einsum("ij,kj->ik", h, h).mean() +
                      torch.einsum("bi,bj->bij", h, h).mean() + (h.view(3, 2, 8) @ h.view(1, 6, 8).mT).mean()), square, None),
+    "products with factors": (Net(lambda m, h: 0.01 * h + 0.1 * torch.addmm(m.p, h, m.l.weight, beta=0.5, alpha=2.0) + torch.baddbmm(
+        h.view(2, 3, 8), h.view(2, 3, 8), m.l.weight.expand(2, 8, 8), alpha=0.3).view(6, 8) + torch.addmv(
+            h[:, 0], h, m.p, beta=3, alpha=0.5)[:, None] + torch.mv(h, m.p)[:, None] + torch.dot(m.p, h[0]) + torch.addmm(
+                torch.full((8,), torch.nan), h, m.l.weight, beta=0), p=nn.Parameter(torch.arange(8.0) / 8)), small_square, None),
+    "einsums": (Net(lambda m, h: 0.1 * torch.einsum("ij,jk,lk->il", h, m.l.weight, h).mean() + torch.einsum("ii->i", h[:, :6]).sum() +
+                    torch.einsum("ij->ji", h).T + torch.einsum("ij->i", h)[:, None] + torch.einsum(
+                        "b i, j i -> b j", h, m.l.weight) + 0.1 * torch.einsum("ij,ij", h, h) + torch.einsum("ba,a", h, h[0])[:, None] +
+                    torch.einsum("iij,jk->ik", h[:2].view(2, 2, 4), m.l.weight[:4]).mean() + 0.1 * torch.einsum("i,ij", h[:, 0], h)),
+                small_square, None),
+    "einsums with dots": (Net(lambda m, h: torch.einsum("...hd,hde->...he", h.view(6, 2, 4), m.l.weight.view(2, 4, 8)).flatten(
+        1)[:, :8] + torch.einsum("...d,d->...d", h, h[0]) + torch.einsum("...i->...", h)[:, None] + torch.einsum(
+            "b...d,...d->b", h.view(6, 2, 4), h[0].view(2, 4))[:, None] + torch.einsum("...ij->...ji", h.view(6, 2, 4)).reshape(
+                6, 8) + torch.einsum("b...,...", h.view(6, 2, 4), h[:2, :4]).mean()), small_square, None),
+    "bags of embeddings": (Net(lambda m, h: h * (m.s(torch.arange(12).view(6, 2)) + m.a(
+        torch.tensor([1, 1, 3, 0, 2]), torch.tensor([0, 1, 1, 3, 3, 3])) + m.s(torch.arange(12).view(
+            6, 2) % 5, per_sample_weights=h[:, :2].contiguous())), s=nn.EmbeddingBag(12, 8, mode="sum"), a=nn.EmbeddingBag(
+                5, 8, mode="mean")), square, None),
+    "bags of the largest": (Net(lambda m, h: h * m.s(torch.arange(12).view(6, 2)), s=nn.EmbeddingBag(12, 8, mode="max")), square,
+                            "embedding_bag.*max"),
+    "lengths": (Net(lambda m, h: h / h.norm(dim=-1, keepdim=True) + h / (h.norm(2) + 1) + 0.1 * h.norm(p=1, dim=1, keepdim=True) +
+                    torch.linalg.vector_norm(h, dim=(0, 1)) + h.norm(torch.inf, 0) + F.normalize(h, dim=0) +
+                    torch.linalg.vector_norm(h, -torch.inf, 1, True)), square, None),
+    "lengths of 0": (Net(lambda m, h: (h * 0).norm(dim=1, keepdim=True) + F.normalize(h - h.detach(), dim=1) + (
+        h - h.detach()).norm(torch.inf, 1, True) + (h - h.detach()).norm(1, 1, True)), square_from_1, None),
+    "a length by cubes": (Net(lambda m, h: h.norm(3, 1)), square, "norms of order 3"),
+    "means and variances": (Net(lambda m, h: (lambda v, mean: (h - mean) * torch.rsqrt(v + 1e-5))(*torch.var_mean(
+        h, dim=-1, keepdim=True, unbiased=False)) + torch.var_mean(h, 0)[0] * torch.var_mean(h)[1] + torch.var_mean(h)[0]),
+                            square, None),
+    "the largest and where": (Net(lambda m, h: (lambda a, b: 0.1 * (a.values + b.values * a.indices + h[:, 0] * b[1]))(
+        h.max(1), h.min(1))[:, None] * h + h.max(0, keepdim=True)[0]), small_square, None),
+    "equal elements and where": (Net(lambda m, h: torch.cat([h[:, :2], h[:, :2], h[:, 1:2]], 1).max(1).values * 2 + torch.cat(
+        [h, h], 0).min(0).values[:6] + torch.cat([h, h], 1).amax(1) + (h * 0 - torch.inf).max(1).indices), square, None),
+    "layer norm of other types": (Net(lambda m, h: 1e-3 * F.layer_norm(h.bfloat16(), (8,), m.w, m.w).float() + F.layer_norm(
+        h, (8,)), w=nn.Parameter(torch.ones(8))), square, None),
+    # Elements by their size, and those that are set
+    "positions of the largest": (Net(lambda m, h: m.e(h.argmax(1)) + m.e(h.argmin(0))[:6] + h * h.argmax() + h[
+        torch.arange(6), h.argmax(1)][:, None] + h * (h * 0).argmax(1, keepdim=True) + m.e((h > 0).long().argmax(1)), e=nn.Embedding(
+            9, 8)), square, None),
+    "the largest few": (Net(lambda m, h: (lambda values, index: values.softmax(1) * m.e(index).mean(2))(*h.topk(3, 1)).sum(
+        1, keepdim=True) + h.topk(8, 1, largest=False).values + h.topk(2, 0)[0].mean() + torch.cat([h, h * 0 - torch.inf], 1).topk(
+            8, 1).indices * h @ m.e.weight[:8], e=nn.Embedding(16, 8)), small_square, None),
+    "sorted": (Net(lambda m, h: h.sort(1).values + 2 * h.sort(0, descending=True)[0] + 0.1 * m.e(h.argsort(1)).mean(2) * h + torch.sort(torch.cat(
+            [h.round(), h], 1), dim=1, stable=True)[1][:, :8] * 0.01 * h, e=nn.Embedding(8, 8)), square, None),
+    "sorted, too many": (Net(lambda m, h: h.repeat(1, 999).sort(1).values), square, "topk of at most 16"),
+    "what is below the largest few": (Net(lambda m, h: h.masked_fill(h < h.topk(3, -1).values[:, -1:], 0)), square, None),
+    "scattered": (Net(lambda m, h: torch.zeros(6, 8).scatter(1, torch.arange(12).view(6, 2) % 8, h[:, :2]) + h * torch.zeros_like(
+        h).scatter_(1, (h[:, :1] > 0).long(), 1.0) + h.scatter(0, h[:1].argmax(0)[None] * 0 + 2, -1.0) + torch.zeros(6, 8).scatter_add(
+            1, (h[:, :3] > 0).long(), h[:, :3])), square, None),
+    "scattered beyond the row": (Net(lambda m, h: h.scatter(1, (h[:, :1] * 0).long() + 8, 1.0)), square, "of its input is 8"),
+    "scattered into a part": (Net(lambda m, h: h.scatter(1, torch.tensor([[0, 1]]), h)), square, "as many as the tensor in other"),
+    "set at indices": (Net(set_at_indices), square, None),
+    "set twice": (Net(lambda m, h: h.index_put((torch.tensor([1, 1]),), h[:2] * 2)), square, "index_put.*occurs twice"),
+    "set by masks": (Net(set_by_masks), square, None),
+    "set at indices of the batch": (Net(lambda m, h: h.index_put(((h[:, 0] > 0).long(),), torch.ones(8))), square,
+                                    "index_put.*indices that depend on the batch"),
+    "set to elements of a mask": (Net(lambda m, h: h.masked_scatter(h > 0, h * 2)), square, "masked_scatter|mask|values"),
+    "every other is set": (Net(every_other_is_set), square, None),
+    "flipped": (Net(lambda m, h: h * h.flip(1) + h.flip(0, -1) + torch.arange(8).flip(0) * h + m.e((h > 0).long().flip(1)).mean(2),
+                    e=nn.Embedding(2, 3)), square, None),
+    "diagonals": (Net(lambda m, h: h.diagonal().sum() + h.diagonal(2).mean() + h.view(6, 2, 4).diagonal(-1, 1, 2) * h[
+        :, :1] + h.view(2, 3, 8).diagonal(1, 2, 0).sum() + torch.trace(h[:, :6]) + torch.diag(h[:, :6])[:, None]), small_square, None),
+    "padded by elements": (Net(lambda m, h: F.pad(image(h), (1, 2, 1, 0), mode="reflect") * F.pad(
+        image(h), (1, 2, 1, 0), mode="replicate") + F.pad(image(h), (3, 0, 0, 1), mode="circular") + F.pad(
+            h.view(2, 3, 8), (3, 2), mode="reflect").mean() + m.c(h.view(2, 3, 8)).mean(), c=nn.Conv1d(
+                3, 2, 3, padding=1, padding_mode="circular")), square, None),
     "softmax along the first": (Net(lambda m, h: h.softmax(0) + h.log_softmax(0) + h.logsumexp(0)), square, None),
     # Norms, images
     "norms": (Net(lambda m, h: m.g(image(h)).flatten(1) + m.r(h).view(2, 24) + m.n(h.view(2, 3, 8)).view(2, 24),
@@ -333,6 +429,13 @@ CASES = {
                                nn.Conv2d(4, 4, 2, padding="same", groups=4, bias=False)), square, None),
     "a transposed convolution": (of_images(nn.ConvTranspose2d(3, 4, 3, stride=2, padding=1, output_padding=1)), square, None),
     "pools": (of_images(nn.MaxPool2d(3, 2, 1), nn.AvgPool2d(2, 1), nn.AdaptiveAvgPool2d((1, None))), square, None),
+    "pools of unequal parts": (Net(lambda m, h: F.adaptive_avg_pool2d(h.view(2, 1, 3, 8), (2, 5)).flatten(1) + F.adaptive_avg_pool1d(
+        h.view(2, 3, 8), 3).mean()), square, None),
+    "larger images": (Net(lambda m, h: sum(F.interpolate(image(h), mode=mode, **how).mean((2, 3)) * k + F.interpolate(
+        image(h), mode=mode, **how).square().mean() for k, (mode, how) in enumerate((
+            ("nearest", {"scale_factor": 2}), ("nearest", {"size": (5, 3)}), ("nearest", {"scale_factor": 1.7}),
+            ("nearest-exact", {"size": (5, 3)}), ("bilinear", {"scale_factor": (2, 1.5)}), ("bilinear", {"size": (3, 7)}),
+            ("bilinear", {"size": (3, 7), "align_corners": True}), ("bicubic", {"scale_factor": 2})), 1))), small_square, None),
     "a row of values": (Net(lambda m, h: m.c(h.view(2, 3, 8)).flatten(1), c=nn.Conv1d(3, 2, 3, padding=1, dilation=1)), square,
                         None),
     # Attention
@@ -363,7 +466,38 @@ CASES = {
     "sums of booleans": (Net(lambda m, h: h * (h > 0).sum(1, keepdim=True) + h * ((h > 0).any(1) & ~(h > 9).all()).float()[
         :, None] + h * ((h > 0) + (h < 1)) + h * torch.logical_not(torch.relu(h))), square, None),
     "one over integers": (Net(lambda m, h: h * (1 / (1 + (h > 0).long())) + h / (h > 0).sum()), square, None),
+    "more functions": (Net(lambda m, h: torch.sinh(h) + torch.cosh(h) + torch.tan(h / 9) + torch.log2(h * h + 1) + torch.log10(
+        h * h + 2) + torch.exp2(h) + torch.pow(3, h) + torch.sinh(h * 1e-9) * 1e9 + h * torch.isnan(h / 0 * 0)), square, None),
+    "steps": (Net(lambda m, h: 0.1 * sum(h * of(h.detach() * 3) + of(h) for k, of in enumerate((
+        torch.sign, torch.floor, torch.ceil, torch.trunc, torch.round), 1))), square, None),
+    "steps at their ends": (Net(lambda m, h: 0.1 * h * sum(k * of(torch.tensor([-2.5, -1.5, -1.0, -0.5, 0.0, 0.5, 1.5, 1e30]) + 0 * h)
+                                                     .clamp(-9, 9) for k, of in enumerate((
+                                                         torch.sign, torch.floor, torch.ceil, torch.trunc, torch.round), 1))),
+                            square, None),
+    "powers of tensors": (Net(lambda m, h: 0.1 * (h * h + 0.5)**h + 0.1 * h.abs()**(h * h + 1) + h**torch.tensor(
+        [0, 1, 2, 3, 4, -1, -2, 5]) * torch.tensor([1, 1, 0.1, 0.1, 0.01, 1e-5, 1e-7, 1e-3])), square, None),
+    "powers of 0": (Net(lambda m, h: (h - h.detach())**torch.tensor([0.0, 1.0, 1.5, 2.0, 3.0, 1.0, 4.0, 2.5]) +
+                        (h * 0 + 2)**(h - h.detach())), square_from_1, None),
     # Losses
+    "yes or no, by positives": (Net(lambda m, h: h), lambda m, x: F.binary_cross_entropy_with_logits(
+        m(x), (x > 0).float(), pos_weight=torch.arange(1.0, 9.0)) + F.binary_cross_entropy_with_logits(
+            m(x), x.sigmoid(), weight=torch.arange(8.0), pos_weight=torch.tensor(3.0), reduction="sum"), None),
+    "probabilities of yes": (Net(lambda m, h: h.sigmoid()), lambda m, x: F.binary_cross_entropy(
+        m(x), (x > 0).float(), torch.arange(8.0)) + F.binary_cross_entropy(m(x), x.sigmoid(), reduction="sum"), None),
+    "sure of yes or no": (Net(lambda m, h: torch.where(torch.arange(8) > 3, (h * 1e3).sigmoid(), h.sigmoid())), lambda m, x: (
+        F.binary_cross_entropy(m(x), (x > 0).float()) + F.binary_cross_entropy(x.sigmoid(), m(x))), None),
+    "cross-entropy by classes": (Net(lambda m, h: h), lambda m, x: sum(F.cross_entropy(
+        m(x), LABELS, weight=torch.arange(1.0, 9.0), ignore_index=3, label_smoothing=part, reduction=of).mean()
+        for part in (0.0, 0.3) for of in ("mean", "sum", "none")), None),
+    "cross-entropy of images by classes": (Net(lambda m, h: h.view(2, 4, 3, 2)), lambda m, x: F.cross_entropy(
+        m(x), torch.arange(12).view(2, 3, 2) % 4, weight=torch.arange(1.0, 5.0)) + F.nll_loss(
+            m(x), torch.arange(12).view(2, 3, 2) % 4, weight=torch.arange(1.0, 5.0), ignore_index=1), None),
+    "a weighted label beyond the classes": (Net(lambda m, h: h), lambda m, x: F.cross_entropy(
+        m(x), x[:, 0].long() * 0 + 8, weight=torch.ones(8)), "index 0 of its input is 8"),
+    "cross-entropy of probabilities": (Net(lambda m, h: h), lambda m, x: F.cross_entropy(
+        m(x), x.softmax(1)) + F.cross_entropy(m(x), m(x).softmax(1), weight=torch.arange(8.0), label_smoothing=0.2) +
+        F.cross_entropy(m(x).view(2, 4, 6), x.view(2, 4, 6).softmax(1), reduction="sum") + F.cross_entropy(
+            m(x)[0], x[0].softmax(0)), None),
     "cross-entropy": (Net(lambda m, h: h), lambda m, x: F.cross_entropy(m(x), LABELS, ignore_index=3) + F.cross_entropy(
         m(x), LABELS, label_smoothing=0.1) + F.cross_entropy(m(x), LABELS, reduction="sum"), None),
     "NLL without a class": (Net(lambda m, h: h.log_softmax(1)), lambda m, x: F.nll_loss(m(x), LABELS, ignore_index=3) + sum(

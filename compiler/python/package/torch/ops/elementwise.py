@@ -109,6 +109,22 @@ def floor(importer, x):
     return as_type(sc.select(is_below, up, down), x.dtype)
 
 
+def _of_floats(name, of):
+    """Registers a function of one tensor, which is computed in the result's type."""
+
+    @op("aten.%s.default" % name)
+    def apply(importer, x):
+        return of(importer, as_type(x, importer.element_type(importer.node.meta["val"].dtype)))
+
+
+_of_floats("sinh", lambda importer, x: (expm1(importer, x) - expm1(importer, -x)) * 0.5)
+_of_floats("cosh", lambda importer, x: (sc.exp(x) + sc.exp(-x)) * 0.5)
+_of_floats("tan", lambda importer, x: sc.sin(x) / sc.cos(x))
+_of_floats("log2", lambda importer, x: sc.log(x) / math.log(2))
+_of_floats("log10", lambda importer, x: sc.log(x) / math.log(10))
+_of_floats("exp2", lambda importer, x: sc.exp(x * math.log(2)))
+
+
 @op("aten.square.default")
 def square(importer, x):
     return x * x
@@ -254,6 +270,47 @@ def pow_(importer, x, exponent):
         left >>= 1
         square = square * square if left else square
     return as_type(result, x.dtype)
+
+
+@op("aten.pow.Scalar")
+def pow_of_number(importer, base, exponent):
+    wanted = importer.node.meta["val"].dtype
+    if base <= 0 or not wanted.is_floating_point:
+        raise Missing("%s to the power of a tensor with a result of %s is not supported; the number must be above 0 and the "
+                      "result a float" % (base, wanted))
+    return sc.exp(as_type(exponent, importer.element_type(wanted)) * math.log(base))
+
+
+@op("aten.pow.Tensor_Tensor")
+def pow_of_tensors(importer, x, exponent):
+    """exp(y log |x|), with the sign of odd powers; NaN for a negative number and an exponent that is no integer."""
+    if not importer.node.meta["val"].dtype.is_floating_point:
+        raise Missing("powers of integers are not supported, only of floats")
+    x, y = _with_type_of_result(importer, importer.tensor(x), importer.tensor(exponent))
+    x, y = [expand_to(importer, each, importer.shape()) for each in (x, y)]
+    zero, one = importer.constant(0, x.dtype), importer.constant(1.0, x.dtype)
+
+    def holds(a, predicate, b):
+        return as_type(sc.compare(a, b, predicate), x.dtype)
+
+    is_zero = holds(x, "eq", zero)
+    result = sc.exp(y * sc.log(sc.select(is_zero, one, sc.abs(x))))
+    half = y * 0.5
+    is_even = holds(as_type(_rounded(importer, half), x.dtype), "eq", half)
+    is_whole = holds(as_type(_rounded(importer, y), x.dtype), "eq", y)
+    is_below = holds(x, "lt", zero)
+    result = sc.select(is_below * (1.0 - is_even), -result, result)
+    result = sc.select(is_below * (1.0 - is_whole), importer.constant(math.nan, x.dtype), result)
+
+    def power_of_zero(holding, of, before):
+        """of(x) has the value and the gradient that the power has where x is 0 and `holding` is 1."""
+        return sc.select(is_zero * holding, of(sc.select(is_zero * holding, x, one)), before)
+
+    result = power_of_zero(holds(y, "gt", one), lambda x: x * x, result)
+    result = power_of_zero(holds(y, "gt", zero) * holds(y, "lt", one), sc.sqrt, result)
+    result = power_of_zero(holds(y, "eq", one), lambda x: x, result)
+    result = power_of_zero(holds(y, "lt", zero), lambda x: sc.pow(x, -2), result)
+    return power_of_zero(holds(y, "eq", zero), lambda x: x * 0.0 + 1.0, result)
 
 
 @op("aten.dropout.default", "aten.dropout_.default", "aten.feature_dropout.default")

@@ -1,7 +1,9 @@
 """Convolution and pooling."""
 import splitcast as sc
+import torch
 
-from splitcast.torch.ops.shapes import transposed, pad
+from splitcast.torch.ops.products import rows_of
+from splitcast.torch.ops.shapes import pad, rows_at, transposed
 from splitcast.torch.ops.table import Missing, op
 
 def _pair(numbers, default=None):
@@ -99,15 +101,51 @@ def avg_pool2d(importer, x, kernel, stride=None, padding=0, ceil_mode=False, cou
     return sc.average_pool(x, _pair(kernel), strides=_pair(stride, kernel), padding=padding)
 
 
+def _along(importer, x, dim, weights):
+    """The products of x with a constant matrix [extent, new extent] along `dim`."""
+    rank = len(x.shape)
+    order = [each for each in range(rank) if each != dim] + [dim]
+    rows = transposed(importer, x, order)
+    wide = sc.matmul(rows_of(rows), importer.tensor(weights.to(importer.torch_type(x.dtype))))
+    wide = sc.reshape(wide, list(rows.shape[:-1]) + [weights.shape[1]])
+    return transposed(importer, wide, [order.index(each) for each in range(rank)])
+
+
+def _units(extent):
+    """Images of height `extent` and width 1, each of which has a 1 in one place."""
+    return torch.eye(extent, dtype=torch.float64).view(1, extent, extent, 1)
+
+
+@op("aten.upsample_nearest2d.vec", "aten._upsample_nearest_exact2d.vec", "aten.upsample_bilinear2d.vec",
+    "aten.upsample_bicubic2d.vec")
+def upsample(importer, x, size, *more):
+    """Along one dimension after the other. PyTorch says how: it is given images with a 1 in one place."""
+    *corners, factors = more
+    if len(x.shape) != 4:
+        raise Missing("images %s are not supported, only [samples, channels, height, width]" % list(x.shape))
+    for number, dim in enumerate((2, 3)):
+        sizes = None if size is None else [importer.shape()[dim], 1]
+        scales = None if factors is None else [factors[number], 1.0]
+        units = _units(x.shape[dim])
+        weights = importer.node.target(units, sizes, *corners, scales)[0, :, :, 0]
+        if "nearest" in str(importer.node.target):
+            x = rows_at(importer, x, dim, weights.argmax(0))
+        else:
+            x = _along(importer, x, dim, weights)
+    return x
+
+
 @op("aten.adaptive_avg_pool2d.default", "aten.adaptive_avg_pool1d.default")
 def adaptive_avg_pool(importer, x, sizes):
-    """The means of the equal parts into which each dimension is divided."""
+    """The means of the parts into which each dimension is divided. If they are not equal, PyTorch says which they are."""
     count = len(sizes)
     sizes = [extent if size is None else size for size, extent in zip(sizes, x.shape[-count:])]
-    if any(extent % size for size, extent in zip(sizes, x.shape[-count:])):
-        raise Missing("dividing %s into %s parts is not supported; sizes must be multiples of the numbers of parts" %
-                      (list(x.shape[-count:]), list(sizes)))
     rank = len(x.shape) - count
+    if any(extent % size for size, extent in zip(sizes, x.shape[rank:])):
+        for dim, size in enumerate(sizes, rank):
+            weights = torch.nn.functional.adaptive_avg_pool2d(_units(x.shape[dim]), [size, 1])[0, :, :, 0]
+            x = _along(importer, x, dim, weights)
+        return x
     parts = [each for size, extent in zip(sizes, x.shape[rank:]) for each in (size, extent // size)]
     wide = sc.reshape(x, list(x.shape[:rank]) + parts)
     return sc.reshape(sc.mean(wide, [rank + 2 * each + 1 for each in range(count)]), importer.shape())

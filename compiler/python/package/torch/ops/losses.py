@@ -19,9 +19,11 @@ def _classes_last(importer, x):
 @op("aten.cross_entropy_loss.default")
 def cross_entropy(importer, logits, labels, weight=None, reduction=1, ignored=-100, smoothing=0.0):
     labels = importer.tensor(labels)
-    if weight is not None or not is_integer(labels):
-        raise Missing("weights and probabilities as labels are not supported")
     logits = _classes_last(importer, logits)
+    if not is_integer(labels):
+        return _of_probabilities(importer, logits, labels, weight, reduction, smoothing)
+    if weight is not None:
+        return _of_weighted_classes(importer, sc.log_softmax(logits), labels, weight, reduction, ignored, smoothing)
     if reduction == 1 and not smoothing:
         return sc.mean_cross_entropy(logits, labels, ignored)
     losses = sc.softmax_cross_entropy(logits, labels, ignored)
@@ -34,24 +36,60 @@ def cross_entropy(importer, logits, labels, weight=None, reduction=1, ignored=-1
     return sc.sum(losses) / as_type(sc.sum(sc.not_equal(labels, ignored)), losses.dtype)
 
 
-@op("aten.nll_loss_nd.default", "aten.nll_loss.default")
-def nll(importer, x, labels, weight=None, reduction=1, ignored=-100):
-    """Minus the log-probability of the label; x holds log-probabilities."""
-    labels = importer.tensor(labels)
-    if weight is not None:
-        raise Missing("weights are not supported")
-    x = _classes_last(importer, x)
+def _of_probabilities(importer, logits, labels, weight, reduction, smoothing):
+    """The cross-entropy with a probability of each class; the mean is over samples, whatever the weights."""
+    labels = _classes_last(importer, as_type(labels, logits.dtype))
+    classes = logits.shape[-1]
+    if smoothing:
+        labels = labels * (1.0 - smoothing) + smoothing / classes
+    shares = labels * sc.log_softmax(logits)
+    shares = shares if weight is None else shares * as_type(importer.tensor(weight), logits.dtype)
+    losses = -sc.sum(shares, [len(logits.shape) - 1])
+    return _reduced_loss(importer, losses, reduction if losses.shape else 0)
+
+
+def _of_weighted_classes(importer, x, labels, weight, reduction, ignored, smoothing=0.0):
+    """Minus the log-probability of the label, times the weight of its class; the mean is by the weights of labels."""
+    last = len(x.shape) - 1
+    zero = importer.constant(0, x.dtype)
+    weight = as_type(importer.tensor(weight), x.dtype)
+    is_label, counts = _labels_of(importer, x, labels, ignored)
+    of_label = sc.sum(sc.select(is_label, weight, zero), [last])
+    losses = -sc.sum(sc.select(is_label, x * weight, zero), [last])
+    if smoothing:
+        even = -sc.sum(x * weight, [last]) / x.shape[last]
+        losses = losses * (1.0 - smoothing) + sc.select(counts, even, zero) * smoothing
+    if reduction != 1:
+        return _reduced_loss(importer, losses, reduction)
+    return (sc.sum(losses) if losses.shape else losses) / (sc.sum(of_label) if of_label.shape else of_label)
+
+
+def _labels_of(importer, x, labels, ignored):
+    """(1 at the label's class, which the last dimension of x has, 1 for each label that is not ignored), else 0.
+
+    Running it is an error where a label is no class.
+    """
     last = len(x.shape) - 1
     classes = importer.graph.iota(labels.dtype, [1] * last + [x.shape[last]], last)
     is_label = as_type(sc.compare(sc.reshape(labels, tuple(labels.shape) + (1,)), classes, "eq"), x.dtype)
     counts = sc.not_equal(labels, ignored)
     counted = sc.select(as_type(counts, labels.dtype), labels, importer.constant(0, labels.dtype))
-    losses = -sc.sum(sc.select(is_label, x, importer.constant(0, x.dtype)), [last])
-    losses = sc.select(as_type(counts, x.dtype), losses * checked(importer, counted, x.shape[last], x.dtype),
-                       importer.constant(0, x.dtype))
+    counts = as_type(counts, x.dtype) * checked(importer, counted, x.shape[last], x.dtype)
+    return is_label * sc.reshape(counts, tuple(labels.shape) + (1,)), counts
+
+
+@op("aten.nll_loss_nd.default", "aten.nll_loss.default")
+def nll(importer, x, labels, weight=None, reduction=1, ignored=-100):
+    """Minus the log-probability of the label; x holds log-probabilities."""
+    labels = importer.tensor(labels)
+    x = _classes_last(importer, x)
+    if weight is not None:
+        return _of_weighted_classes(importer, x, labels, weight, reduction, ignored)
+    is_label, counts = _labels_of(importer, x, labels, ignored)
+    losses = -sc.sum(sc.select(is_label, x, importer.constant(0, x.dtype)), [len(x.shape) - 1])
     if reduction != 1:
         return _reduced_loss(importer, losses, reduction)
-    return sc.sum(losses) / as_type(sc.sum(counts), x.dtype)
+    return sc.sum(losses) / sc.sum(counts)
 
 
 @op("aten.mse_loss.default")
@@ -75,9 +113,22 @@ def huber_loss(importer, x, target, reduction=1, delta=1.0):
 
 
 @op("aten.binary_cross_entropy_with_logits.default")
-def binary_cross_entropy(importer, x, target, weight=None, pos_weight=None, reduction=1):
-    if pos_weight is not None:
-        raise Missing("pos_weight is not supported")
+def binary_cross_entropy_of_logits(importer, x, target, weight=None, pos_weight=None, reduction=1):
     target = as_type(importer.tensor(target), x.dtype)
-    losses = softplus_of(importer, x) - x * target
+    if pos_weight is None:
+        losses = softplus_of(importer, x) - x * target
+    else:
+        factor = (as_type(importer.tensor(pos_weight), x.dtype) - 1.0) * target + 1.0
+        losses = (1.0 - target) * x + factor * softplus_of(importer, -x)
+    return _reduced_loss(importer, losses if weight is None else losses * importer.tensor(weight), reduction)
+
+
+@op("aten.binary_cross_entropy.default")
+def binary_cross_entropy(importer, x, target, weight=None, reduction=1):
+    """As in PyTorch, logarithms are at least -100, and x (1 - x), by which the gradient is divided, at least 1e-12."""
+    target = as_type(importer.tensor(target), x.dtype)
+    least = importer.constant(-100.0, x.dtype)
+    of_true, of_false = [sc.stop_gradient(sc.maximum(least, sc.log(each))) for each in (x, 1.0 - x)]
+    slope = (x - target) / sc.maximum(importer.constant(1e-12, x.dtype), x * (1.0 - x))
+    losses = sc.stop_gradient(slope) * (x - sc.stop_gradient(x)) - target * of_true - (1.0 - target) * of_false
     return _reduced_loss(importer, losses if weight is None else losses * importer.tensor(weight), reduction)

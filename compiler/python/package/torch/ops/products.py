@@ -2,11 +2,12 @@
 import functools
 import math
 import operator
+import string
 
 import splitcast as sc
 import torch
 
-from splitcast.torch.ops.shapes import transposed
+from splitcast.torch.ops.shapes import diagonal_of, transposed
 from splitcast.torch.ops.table import Missing, as_type, expand_to, op, product_of
 
 # ---- Products ----
@@ -23,11 +24,15 @@ def linear(importer, x, weight, bias=None):
     return y if y.shape == importer.shape() else sc.reshape(y, importer.shape())
 
 
-@op("aten.addmm.default")
-def addmm(importer, bias, a, b, *, beta=1, alpha=1):
-    if (beta, alpha) != (1, 1):
-        raise Missing("beta %s and alpha %s are not supported, only 1 and 1" % (beta, alpha))
-    return sc.matmul(a, b) + importer.tensor(bias)
+@op("aten.addmm.default", "aten.baddbmm.default", "aten.addmv.default")
+def addmm(importer, addend, a, b, *, beta=1, alpha=1):
+    """alpha a b + beta addend; with beta 0 the addend has no influence, not even a NaN."""
+    product = matmul(importer, a, b)
+    product = product if alpha == 1 else product * float(alpha)
+    if beta == 0:
+        return product
+    addend = importer.tensor(addend)
+    return product + (addend if beta == 1 else addend * float(beta))
 
 
 @op("aten.mm.default", "aten.bmm.default")
@@ -35,14 +40,7 @@ def mm(importer, a, b):
     return sc.matmul(importer.tensor(a), importer.tensor(b))
 
 
-@op("aten.baddbmm.default")
-def baddbmm(importer, bias, a, b, *, beta=1, alpha=1):
-    if (beta, alpha) != (1, 1):
-        raise Missing("beta %s and alpha %s are not supported, only 1 and 1" % (beta, alpha))
-    return sc.matmul(importer.tensor(a), importer.tensor(b)) + importer.tensor(bias)
-
-
-@op("aten.matmul.default")
+@op("aten.matmul.default", "aten.mv.default", "aten.dot.default", "aten.vdot.default")
 def matmul(importer, a, b):
     a, b = importer.tensor(a), importer.tensor(b)
     if len(a.shape) == 1:
@@ -58,15 +56,56 @@ def matmul(importer, a, b):
 
 @op("aten.einsum.default")
 def einsum(importer, equation, operands, path=None):
-    """An einsum of two tensors as a single batched product: letters of both operands and the result are the batch."""
-    equation = equation.replace(" ", "")
+    """Products of two operands at a time, from the left; each keeps the letters that later operands or the result have."""
+    operands = [importer.tensor(operand) for operand in operands]
+    inputs, result = _letters_of(equation.replace(" ", ""), [len(operand.shape) for operand in operands])
+    for number, (operand, letters) in enumerate(zip(operands, inputs)):
+        operands[number], inputs[number] = _without_repetition(importer, operand, letters)
+    x, letters = operands[0], inputs[0]
+    for number, (y, others) in enumerate(zip(operands[1:], inputs[1:]), 2):
+        later = "".join(inputs[number:]) + result
+        kept = "".join(letter for letter in dict.fromkeys(letters + others) if letter in later)
+        x, letters = _product(importer, (x, y), [letters, others], kept), kept
+    alone = [dim for dim, letter in enumerate(letters) if letter not in result]
+    x = sc.sum(x, alone) if alone else x
+    letters = [letter for letter in letters if letter in result]
+    return transposed(importer, x, [letters.index(letter) for letter in result])
+
+
+def _letters_of(equation, ranks):
+    """(the letters of each operand, those of the result) of an einsum, with letters in place of its dots.
+
+    Without a result in the equation it has the dots' letters and then those that occur once, sorted.
+    """
     inputs, arrow, result = equation.partition("->")
     inputs = inputs.split(",")
-    if len(inputs) != 2 or not arrow or "." in equation or any(len(set(each)) != len(each) for each in inputs + [result]):
-        raise Missing("'%s' is not supported; the equation must have two operands, a result, and no letter twice in "
-                      "any of them" % equation)
-    x, y = [importer.tensor(operand) for operand in operands]
-    extents = dict(zip(inputs[0] + inputs[1], tuple(x.shape) + tuple(y.shape)))
+    free = [letter for letter in string.ascii_letters if letter not in equation]
+    counts = [rank - len(each.replace("...", "")) if "..." in each else 0 for each, rank in zip(inputs, ranks)]
+    dots = "".join(free[:max(counts)])
+    inputs = [each.replace("...", dots[len(dots) - count:]) for each, count in zip(inputs, counts)]
+    if arrow:
+        return inputs, result.replace("...", dots)
+    every = "".join(inputs)
+    return inputs, dots + "".join(sorted(letter for letter in set(every) - set(dots) if every.count(letter) == 1))
+
+
+def _without_repetition(importer, x, letters):
+    """(x, its letters) with the diagonals of letters that occur twice, as the last dimensions."""
+    while len(set(letters)) != len(letters):
+        letter = next(each for each in letters if letters.count(each) > 1)
+        first, second = [dim for dim, each in enumerate(letters) if each == letter][:2]
+        x = diagonal_of(importer, x, 0, first, second)
+        letters = "".join(each for dim, each in enumerate(letters) if dim not in (first, second)) + letter
+    return x, letters
+
+
+def _product(importer, operands, inputs, result):
+    """An einsum of two tensors as a single batched product: letters of both operands and the result are the batch."""
+    x, y = operands
+    extents = {}
+    for letter, extent in zip(inputs[0] + inputs[1], tuple(x.shape) + tuple(y.shape)):
+        if extents.setdefault(letter, extent) != extent:
+            raise Missing("an einsum that repeats a dimension of size 1 is not supported; expand the operand")
     for number, each in enumerate(inputs):  # letters that only one operand has are summed first
         alone = [dim for dim, letter in enumerate(each) if letter not in inputs[1 - number] + result]
         if alone:
@@ -100,6 +139,32 @@ def embedding(importer, table, ids, padding=-1, by_frequency=False, sparse=False
     return sc.select(is_used, rows, sc.stop_gradient(rows))  # the row of the padding index is not trained
 
 
+@op("aten.embedding_bag.default", "aten.embedding_bag.padding_idx", keeps_constants=True)
+def embedding_bag(importer, table, ids, offsets, by_frequency=False, mode=0, sparse=False, factors=None, has_last=False,
+                  padding=None):
+    """The sum or the mean of the rows of each bag. The bags must be constant, as they are for ids of two dimensions."""
+    if by_frequency or mode not in (0, 1) or padding not in (None, -1) or not isinstance(offsets, torch.Tensor):
+        raise Missing("mode max, scale_grad_by_freq, padding_idx and offsets that depend on the batch are not supported, "
+                      "only sums and means of constant bags")
+    if any(user.args[1] != 0 for user in importer.node.users if user.users):
+        raise Missing("only its first result is supported")
+    count = ids.shape[0]
+    offsets = offsets[:-1] if has_last else offsets
+    bag = torch.bucketize(torch.arange(count), offsets, right=True) - 1
+    rows = sc.embedding(importer.tensor(table), importer.tensor(ids))
+    rows = rows if factors is None else rows * sc.reshape(importer.tensor(factors), (count, 1))
+    sizes = torch.bincount(bag, minlength=len(offsets))
+    dtype = importer.torch_type(rows.dtype)
+    if (sizes == count // len(offsets)).all():
+        result = sc.sum(sc.reshape(rows, (len(offsets), count // len(offsets), rows.shape[1])), [1])
+    else:
+        is_in = (bag[None] == torch.arange(len(offsets))[:, None]).to(dtype)
+        result = sc.matmul(importer.tensor(is_in), rows)
+    if mode == 1:
+        result = result * importer.tensor((1.0 / sizes.clamp(min=1)[:, None]).to(dtype))
+    return [result, None, None, None]
+
+
 # ---- Attention ----
 def _sees_causally(mask, positions, keys):
     """True if a constant mask is causal, None if it masks nothing, False otherwise."""
@@ -130,11 +195,24 @@ def _bias_of(importer, mask, dtype):
     return as_type(sc.reshape(bias, shape), dtype), as_type(sc.reshape(sees, shape[:3] + [1]), dtype)
 
 
+def _with_a_head(x):
+    """[samples, positions, width], or without samples, as [samples, 1, positions, width]."""
+    return sc.reshape(x, list(x.shape[:-2] or (1,)) + [1] + list(x.shape[-2:]))
+
+
 @op("aten.scaled_dot_product_attention.default", keeps_constants=True)
 def attention(importer, query, key, value, mask=None, p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
     query, key, value = [importer.tensor(x) for x in (query, key, value)]
+    ranks = [len(x.shape) for x in (query, key, value)]
+    if ranks in ([2] * 3, [3] * 3):  # without heads
+        query, key, value = [_with_a_head(x) for x in (query, key, value)]
+        mask = mask if mask is None or len(mask.shape) <= 2 else mask[:, None] if isinstance(
+            mask, torch.Tensor) else _with_a_head(mask)
+        of_heads = attention(importer, query, key, value, mask, p, is_causal, scale=scale)
+        return sc.reshape(of_heads, importer.shape())
     if not len(query.shape) == len(key.shape) == len(value.shape) == 4 or query.shape[0] != key.shape[0]:
-        raise Missing("query %s and key %s are not supported; they must be [samples, heads, positions, width]" % (
+        raise Missing("query %s and key %s are not supported; they must be [samples, heads, positions, width] or "
+                      "[samples, positions, width]" % (
             list(query.shape), list(key.shape)))
     bias = sees = None
     if isinstance(mask, torch.Tensor):

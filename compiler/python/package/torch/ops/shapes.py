@@ -3,7 +3,7 @@ import splitcast as sc
 import torch
 
 from splitcast.torch.ops.elementwise import where
-from splitcast.torch.ops.table import Missing, as_type, expand_to, op, positive, product_of
+from splitcast.torch.ops.table import Missing, as_type, expand_to, is_integer, op, positive, product_of
 
 # ---- Shapes ----
 @op("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default", "aten.unsqueeze.default",
@@ -102,6 +102,27 @@ def roll(importer, x, shifts, dims=()):
     return x
 
 
+@op("aten.flip.default")
+def flip(importer, x, dims):
+    for dim in [dims] if isinstance(dims, int) else dims:
+        dim = positive(dim, len(x.shape))
+        x = rows_at(importer, x, dim, torch.arange(x.shape[dim] - 1, -1, -1))
+    return x
+
+
+@op("aten.diagonal.default")
+def diagonal_of(importer, x, offset=0, first=0, second=1):
+    """The elements whose two indices differ by `offset`, along a new last dimension."""
+    rank = len(x.shape)
+    first, second = positive(first, rank), positive(second, rank)
+    x = transposed(importer, x, [dim for dim in range(rank) if dim not in (first, second)] + [first, second])
+    rows, columns = x.shape[-2:]
+    at = torch.arange(rows * columns).view(rows, columns).diagonal(offset)
+    if not len(at):
+        raise Missing("a diagonal without elements is not supported")
+    return rows_at(importer, sc.reshape(x, list(x.shape[:-2]) + [rows * columns]), rank - 2, at)
+
+
 @op("aten.tril.default", "aten.triu.default")
 def triangle(importer, x, diagonal=0):
     keep = torch.ones(tuple(x.shape[-2:]))
@@ -120,11 +141,21 @@ def select_scatter(importer, x, source, dim, index):
 
 @op("aten.slice_scatter.default")
 def slice_scatter(importer, x, source, dim=0, start=None, end=None, step=1):
-    if step != 1:
-        raise Missing("step %d is not supported, only 1" % step)
     dim = positive(dim, len(x.shape))
+    if step != 1:
+        return _scattered_by_steps(importer, importer.tensor(x), importer.tensor(source), dim, slice(start, end, step))
     start, end, _ = slice(start, end).indices(x.shape[dim])
     return _scattered(importer, x, importer.tensor(source), dim, start, max(start, end))
+
+
+def _scattered_by_steps(importer, x, source, dim, at):
+    """x with the elements at a slice along `dim` replaced by `source`, which a row is chosen of for each element."""
+    extent = x.shape[dim]
+    places = torch.arange(extent)[at]
+    row, is_replaced = torch.zeros(extent, dtype=torch.long), torch.zeros(extent, dtype=torch.bool)
+    row[places], is_replaced[places] = torch.arange(len(places)), True
+    is_replaced = is_replaced.view([extent] + [1] * (len(x.shape) - 1 - dim))
+    return where(importer, is_replaced, rows_at(importer, as_type(source, x.dtype), dim, row), x)
 
 
 def _scattered(importer, x, source, dim, start, end):
@@ -158,8 +189,10 @@ def _or_none(importer, place, index, extent):
     return sc.select(as_type(is_within, place.dtype), place, importer.constant(-1, place.dtype))
 
 
-def _rows_at(importer, x, dim, index):
+def rows_at(importer, x, dim, index):
     """The elements of x at the integers `index` along `dim`, which is replaced by the dimensions of `index`."""
+    if is_integer(x):  # exact up to 2^53
+        return as_type(rows_at(importer, as_type(x, sc.f64), dim, index), x.dtype)
     index = importer.tensor(index)
     rank = len(x.shape)
     order = [dim] + [each for each in range(rank) if each != dim]
@@ -187,7 +220,7 @@ def _wrapped(importer, index, extent):
 
 @op("aten.index_select.default")
 def index_select(importer, x, dim, index):
-    return _rows_at(importer, importer.tensor(x), positive(dim, len(x.shape)), index)
+    return rows_at(importer, importer.tensor(x), positive(dim, len(x.shape)), index)
 
 
 @op("aten.index.Tensor", keeps_constants=True)
@@ -215,7 +248,7 @@ def index(importer, x, indices):
     shape = list(x.shape)
     extent = product_of(shape[dim:dim + len(given)])
     x = sc.reshape(x, shape[:dim] + [extent] + shape[dim + len(given):]) if len(given) > 1 else x
-    return _rows_at(importer, x, dim, together)
+    return rows_at(importer, x, dim, together)
 
 
 @op("aten.gather.default")
@@ -299,7 +332,7 @@ def cat(importer, parts, dim=0):
 @op("aten.pad.default", "aten.constant_pad_nd.default")
 def pad(importer, x, sizes, mode="constant", value=None):
     if mode != "constant":
-        raise Missing("mode '%s' is not supported, only 'constant'" % mode)
+        return _padded_by_rows(importer, x, sizes, mode)
     for pair, (before, after) in enumerate(zip(sizes[::2], sizes[1::2])):
         dim = len(x.shape) - 1 - pair
         if before < 0 or after < 0:
@@ -314,3 +347,22 @@ def pad(importer, x, sizes, mode="constant", value=None):
                 parts.append(importer.tensor(torch.full(shape, value or 0, dtype=importer.torch_type(x.dtype))))
         x = parts[0] if len(parts) == 1 else sc.concat(parts, dim)
     return x
+
+
+def _padded_by_rows(importer, x, sizes, mode):
+    """Padding by x's own elements: PyTorch says which, from their numbers."""
+    for pair, both in enumerate(zip(sizes[::2], sizes[1::2])):
+        dim = len(x.shape) - 1 - pair
+        numbers = torch.arange(x.shape[dim], dtype=torch.float64).view(1, 1, -1)
+        x = rows_at(importer, x, dim, torch.nn.functional.pad(numbers, both, mode=mode).long().view(-1))
+    return x
+
+
+@op("aten.reflection_pad1d.default", "aten.reflection_pad2d.default", "aten.reflection_pad3d.default")
+def reflection_pad(importer, x, sizes):
+    return _padded_by_rows(importer, x, sizes, "reflect")
+
+
+@op("aten.replication_pad1d.default", "aten.replication_pad2d.default", "aten.replication_pad3d.default")
+def replication_pad(importer, x, sizes):
+    return _padded_by_rows(importer, x, sizes, "replicate")

@@ -27,17 +27,51 @@ def sum_(importer, x, dims=None, keepdim=False, *, dtype=None):
     return _reduced(importer, sc.sum, x, dims)
 
 
+def _dims_of(x, dims):
+    """The dimensions of a reduction, of which none means all."""
+    dims = [dims] if isinstance(dims, int) else dims or range(len(x.shape))
+    return [positive(dim, len(x.shape)) for dim in dims]
+
+
 @op("aten.var.correction", "aten.var.dim", "aten.std.correction", "aten.std.dim")
 def var(importer, x, dims=None, *unbiased, correction=1, keepdim=False):
-    dims = list(range(len(x.shape))) if not dims else [dims] if isinstance(dims, int) else dims
-    dims = [positive(dim, len(x.shape)) for dim in dims]
-    correction = float(unbiased[0]) if unbiased else 1 if correction is None else correction
+    result = _variance(x, _dims_of(x, dims), float(unbiased[0]) if unbiased else correction)
+    result = _root(importer, result) if ".std." in str(importer.node.target) else result
+    return sc.reshape(result, importer.shape())
+
+
+@op("aten.var_mean.correction", "aten.var_mean.dim", "aten.std_mean.correction", "aten.std_mean.dim")
+def var_mean(importer, x, dims=None, *unbiased, correction=1, keepdim=False):
+    dims = _dims_of(x, dims)
+    spread = _variance(x, dims, float(unbiased[0]) if unbiased else correction)
+    spread = _root(importer, spread) if ".std_mean." in str(importer.node.target) else spread
+    shape = tuple(importer.node.meta["val"][0].shape)
+    return [sc.reshape(spread, shape), sc.reshape(sc.mean(x, dims), shape)]
+
+
+def _variance(x, dims, correction):
+    correction = 1 if correction is None else correction
     count = product_of(x.shape[dim] for dim in dims)
     if count <= correction:
         raise Missing("the variance of %d elements with correction %s is not defined" % (count, correction))
-    result = sc.variance(x, dims) * (count / (count - correction))
-    result = _root(importer, result) if ".std." in str(importer.node.target) else result
-    return sc.reshape(result, importer.shape())
+    return sc.variance(x, dims) * (count / (count - correction))
+
+
+@op("aten.linalg_vector_norm.default")
+def vector_norm(importer, x, order=2, dims=None, keepdim=False, *, dtype=None):
+    """Its gradient is 0 where the length is 0, as in PyTorch."""
+    wanted = importer.element_type(importer.node.meta["val"].dtype)
+    x = as_type(x, sc.f32 if wanted in (sc.f16, sc.bf16) else wanted)
+    dims = _dims_of(x, dims)
+    if order == 2:
+        result = _root(importer, sc.sum(x * x, dims))
+    elif order == 1:
+        result = sc.sum(sc.abs(x), dims)
+    elif math.isinf(order):
+        result = -_largest(importer, -sc.abs(x), dims) if order < 0 else _largest(importer, sc.abs(x), dims)
+    else:
+        raise Missing("norms of order %s are not supported, only of 1, 2 and infinity" % order)
+    return as_type(sc.reshape(result, importer.shape()), wanted)
 
 
 def _root(importer, x):
@@ -47,24 +81,19 @@ def _root(importer, x):
                      importer.constant(0.0, x.dtype))
 
 
-@op("aten.amax.default", "aten.max.dim", "aten.max.default", "aten.amin.default", "aten.min.dim", "aten.min.default")
+@op("aten.amax.default", "aten.max.default", "aten.amin.default", "aten.min.default")
 def largest(importer, x, dims=None, keepdim=False):
-    """The maximum or minimum, computed by max_pool with a window as wide as the tensor.
+    """The gradient goes to all elements that are the largest, in equal parts, as in PyTorch."""
+    dims = _dims_of(x, dims)
+    floats = as_type(x, sc.f64) if is_integer(x) else x  # exact up to 2^53
+    is_least = "min" in str(importer.node.target)
+    result = -_largest(importer, -floats, dims) if is_least else _largest(importer, floats, dims)
+    return as_type(sc.reshape(result, importer.shape()), x.dtype)
 
-    The gradient goes to all elements that are the largest, in equal parts. So it does in PyTorch, except for max(dim),
-    which gives it to only one of them.
-    """
-    name = str(importer.node.target)
-    results = importer.node.meta["val"]
-    if ".dim" in name and any(user.users and user.args[1] != 0 for user in importer.node.users):
-        raise Missing("the indices of the result are not supported, only its values")
-    if is_integer(x):
-        raise Missing("integers are not supported")
-    rank = len(x.shape)
-    dims = list(range(rank)) if dims is None or dims == [] else [dims] if isinstance(dims, int) else dims
-    dims = [positive(dim, rank) for dim in dims]
-    kept = [dim for dim in range(rank) if dim not in dims]
-    x = -x if "min" in name else x
+
+def _largest(importer, x, dims):
+    """The maximum over `dims`, which its result lacks, computed by max_pool with a window as wide as the tensor."""
+    kept = [dim for dim in range(len(x.shape)) if dim not in dims]
     rows, count = product_of(x.shape[dim] for dim in kept), product_of(x.shape[dim] for dim in dims)
     values = sc.reshape(transposed(importer, x, kept + dims), (rows, 1, count))
     result = sc.stop_gradient(sc.max_pool(values, [1, count]))
@@ -73,9 +102,7 @@ def largest(importer, x, dims=None, keepdim=False):
     is_finite = as_type(sc.compare(sc.abs(result), importer.constant(math.inf, x.dtype), "lt"), x.dtype)
     distance = sc.select(is_largest * is_finite, values - result, importer.constant(0, x.dtype))
     result = sc.reshape(result, (rows,)) + sc.sum(distance, [1, 2]) / sc.sum(is_largest, [1, 2])
-    result = -result if "min" in name else result
-    result = sc.reshape(result, tuple(results[0].shape if ".dim" in name else results.shape))
-    return [result, None] if ".dim" in name else result
+    return sc.reshape(result, [x.shape[dim] for dim in kept])
 
 
 @op("aten.cumsum.default")
@@ -129,10 +156,15 @@ def _of_rows(of, x, shape, *more):
 
 @op("aten.layer_norm.default")
 def layer_norm(importer, x, shape, weight=None, bias=None, epsilon=1e-5, *ignored):
+    """In the type of the weight, which is f32 where the rest is bf16."""
+    said = x.dtype
+    x = x if weight is None else as_type(x, weight.dtype)
     dtype = importer.torch_type(x.dtype)
     weight = importer.tensor(torch.ones(shape, dtype=dtype) if weight is None else weight)
     bias = importer.tensor(torch.zeros(shape, dtype=dtype) if bias is None else bias)
-    return _of_rows(lambda x, weight, bias: sc.layer_norm(x, weight, bias, epsilon), x, shape, weight, bias)
+    result = _of_rows(lambda x, weight, bias: sc.layer_norm(x, weight, bias, epsilon), x, shape, weight,
+                      as_type(bias, x.dtype))
+    return as_type(result, said)
 
 
 @op("aten.rms_norm.default")
