@@ -181,6 +181,11 @@ def every_other_is_set(model, h):
     return y
 
 
+def hooked(part):
+    part.register_full_backward_hook(lambda module, given, received: None)
+    return part
+
+
 def saved_map(model, h):
     model.map = (h @ h.T).softmax(-1)
     model.maps.append(model.map)
@@ -265,6 +270,22 @@ CASES = {
         each.mean() for each in m.maps), "saves .*map.* and reads"),
     "a state of no parameter": (Net(saved_and_read, state=None), square, "saves state in one step and reads it"),
     "a cached constant": (Net(cached_constant, state=None), square, None),
+    "a backward hook": (Net(lambda m, h: m.k(h), k=hooked(nn.Linear(8, 8))), square, "part 'k', a Linear, has a backward hook"),
+    "the old weight_norm": (Net(lambda m, h: m.k(h), k=nn.utils.weight_norm(nn.Linear(8, 8))), square,
+                            "part 'k'.*torch.nn.utils.weight_norm.*parametrizations.weight_norm"),
+    "the old spectral_norm": (Net(lambda m, h: m.k(h), k=nn.utils.spectral_norm(nn.Linear(8, 8))), square,
+                              "part 'k'.*torch.nn.utils.spectral_norm.*parametrizations.spectral_norm"),
+    "the new weight_norm": (Net(lambda m, h: m.k(h), k=nn.utils.parametrizations.weight_norm(nn.Linear(8, 8))), square, None),
+    "computed again": (Net(lambda m, h: torch.utils.checkpoint.checkpoint(lambda x: x * m.p.sigmoid() + x**2, h, use_reentrant=True),
+                           p=nn.Parameter(torch.ones(8))), square, None),
+    "an op that is not there, in a Sequential": (Net(lambda m, h: m.k(h.view(1, 1, 3, 4, 4)), k=nn.Sequential(nn.FractionalMaxPool3d(
+        2, output_size=1))), square, "fractional_max_pool3d.*(in part 'k.0'|torch_cases)"),
+    "an op that is not there, in the loss": (Net(lambda m, h: h), lambda m, x: torch.kthvalue(m(x), 2, 1)[0].mean(),
+                                             r"kthvalue.*\(in the loss"),
+    "a value that decides": (Net(lambda m, h: h * 2 if h.sum() > 0 else h), square,
+                             "(?s)Could not guard.*torch_cases.*torch.where, masks"),
+    "a size that values decide": (Net(lambda m, h: h * h[: (h[:, 0] > 0).sum().item()].sum()), square,
+                                  "local_scalar_dense.*torch.where"),
     # After the compilation
     "a rate that the loop changes": (Net(lambda m, h: h), square, "lr of group 0 .* is 0.01, but it was 0.05 .*schedule="),
     "a momentum that changes": (Net(lambda m, h: h), square, "momentum of group 0 .* is 0.5, but it was 0"),
@@ -564,12 +585,33 @@ CHANGES = {
 }
 
 
+def batches_without_names():
+    model = Net(lambda m, h: h)
+    for name, call in (("example_inputs is a tuple", lambda: compiled(model, (X,))),
+                       ("the batch is a tuple", lambda: compiled(model, {"x": X}).step((X,)))):
+        try:
+            call()
+        except sc.InvalidError as error:
+            if name not in str(error) or "dict of tensors" not in str(error):
+                return "raises " + str(error)
+        else:
+            return name + ", which is no error"
+    return "ok"
+
+
+def compiled(model, example):
+    return splitcast.torch.compile(model, square, example, torch.optim.SGD(model.parameters(), lr=0.1), enable_zero=0,
+                                   whole_batch=True)
+
+
 def outcome(name):
+    if name == "batches without names":
+        return batches_without_names()
     model, loss, expected = CASES[name]
     x = INPUTS.get(name, X)
     modes = [part.training for part in model.modules()]
     before = copy.deepcopy(model.state_dict())
-    eager = copy.deepcopy(model)
+    eager = None if expected else copy.deepcopy(model)
     rate = 1e-4 if name == "an integer input" else 0.05
     make_optimizer = OPTIMIZERS.get(name, lambda m: torch.optim.SGD(m.parameters(), lr=rate))
     attributes = {key: value for key, value in vars(model).items() if key != "training"}
@@ -614,9 +656,9 @@ def outcome(name):
 
 def main():
     warnings.filterwarnings("ignore")
-    for name in sys.argv[1:] or CASES:
+    for name in sys.argv[1:] or list(CASES) + ["batches without names"]:
         print("CASE %s: %s" % (name, outcome(name).replace("\n", " ")), flush=True)
-    print("ALL %d" % len(CASES))
+    print("ALL %d" % (len(CASES) + 1))
 
 
 main()

@@ -1,11 +1,13 @@
 """Imports a PyTorch module as functions of a splitcast.Graph."""
 import itertools
 import re
+import traceback
 import warnings
 
 import splitcast as sc
 import torch
 import torch.utils._pytree as pytree
+import torch.utils.checkpoint as checkpoint
 
 from splitcast.torch import _patterns, _state, ops
 from splitcast.torch.ops import Missing
@@ -21,6 +23,8 @@ TYPES = {
 }
 
 
+REPLACED = {"WeightNorm": "weight_norm", "SpectralNorm": "spectral_norm"}  # hooks, and the functions that add them
+OF_VALUES = r"aten\.(_local_scalar_dense|item|nonzero|masked_select|unique|_unique2)\."  # their values decide sizes
 SAVED = torch.ops.aten.alias_copy.default  # see _WithLoss
 GRAD_MODE = "wrap_with_set_grad_enabled"  # the op that holds an inner graph, of torch.no_grad() or enable_grad()
 
@@ -77,6 +81,9 @@ class _WithLoss(torch.nn.Module):
 
 
 def _refuse_function(kind, *arguments, **keywords):
+    if kind is checkpoint.CheckpointFunction:  # which computes the same: the compiler decides what to compute again
+        function, _, *operands = arguments
+        return function(*operands)
     raise sc.InvalidError("%s has a backward of its own, which is not part of the exported graph; write it with "
                           "detach()" % kind.__name__)
 
@@ -89,6 +96,16 @@ def _require_no_hooks(module):
     for name, parameter in module.named_parameters():
         if parameter._backward_hooks or parameter._post_accumulate_grad_hooks:
             raise sc.InvalidError("parameter '%s' has a gradient hook, which would not be called; remove it" % name)
+    for name, part in module.named_modules():
+        of = "part '%s', a %s," % (name, type(part).__name__)
+        if part._backward_hooks or part._backward_pre_hooks:
+            raise sc.InvalidError("%s has a backward hook, which would not be called; remove it" % of)
+        for hook in part._forward_pre_hooks.values():
+            kind = type(hook).__name__
+            if kind in REPLACED:
+                raise sc.InvalidError(
+                    "%s has torch.nn.utils.%s, which sets the weight outside of the exported graph; use "
+                    "torch.nn.utils.parametrizations.%s" % (of, REPLACED[kind], REPLACED[kind]))
 
 
 def export(module, loss, batch):
@@ -107,14 +124,29 @@ def export(module, loss, batch):
     except sc.Error:
         raise
     except Exception as error:  # many types; each message says what in the model cannot be exported
-        raise sc.InvalidError("torch.export cannot make a graph of this model: %s: %s\nControl flow and shapes that "
-                              "depend on values cannot be exported." % (type(error).__name__, error)) from error
+        raise sc.InvalidError(_cause_of(error)) from error
+
+
+def _cause_of(error):
+    """What cannot be exported and where, without PyTorch's advice, which is about exporting."""
+    advice = r"\n\s*\n|\n(?:For more information|The following call|To fix)|\s*\((?:unhinted|Size-like)"
+    text = re.split(advice, str(error))[0]
+    lines = [frame for frame in traceback.extract_tb(error.__traceback__)
+             if "/torch/" not in frame.filename and not frame.filename.startswith("<")]
+    place = " (File \"%s\", line %d, in %s)" % (lines[-1].filename, lines[-1].lineno, lines[-1].name) if lines else ""
+    cure = ""
+    if "ataDependent" in type(error).__name__ or "DynamicOutputShape" in type(error).__name__:
+        cure = "\nA value decides which ops follow or how large a tensor is, but a graph has the same ones in every step; " \
+               "use torch.where, masks that are multiplied, or numbers that the module holds."
+    return "torch.export cannot make a graph of this model: %s: %s%s%s" % (
+        type(error).__name__, text.strip(), place, cure)
 
 
 def _require_unread(program, names):
     """Checks that what one step saves does not reach the loss of the next one. `program` is that of two steps."""
     constants = set(program.graph_signature.inputs_to_lifted_tensor_constants)
-    constants |= {node.name for node in program.graph.nodes if node.name in program.graph_signature.inputs_to_buffers and
+    buffers = program.graph_signature.inputs_to_buffers
+    constants |= {node.name for node in program.graph.nodes if node.name in buffers and
                   not any(_changes(user) is node for user in node.users)}
     depends, carries = set(), set()  # nodes that depend on what steps change; on such a tensor that was saved
     for node in program.graph.nodes:
@@ -448,8 +480,8 @@ class Importer:
         keywords = torch.fx.node.map_arg(dict(node.kwargs), lambda each: self.values[each])
         function = ops.OPS.get(str(node.target))
         if any(self.values[each] is _Unknown for each in node.all_input_nodes):
-            if function is None:
-                self._note(node, "no mapping")
+            if function is None and isinstance(node.target, torch._ops.OpOverload) and "sym_" not in str(node.target):
+                self._note(node, "no mapping")  # sizes that follow from an unknown one are not its cause
             return _Unknown
         wrong = self._wrong_in_place(node) or self._random_constant(node)
         if wrong:
@@ -458,7 +490,8 @@ class Importer:
         if not any(_holds_tensor(self.values[each]) for each in node.all_input_nodes):
             return node.target(*arguments, **keywords)  # PyTorch computes constants
         if function is None:
-            self._note(node, "no mapping")
+            self._note(node, "a value decides a size or an op, but a graph has the same in every step; use torch.where "
+                       "or masks that are multiplied" if re.match(OF_VALUES, str(node.target)) else "no mapping")
             return _Unknown
         if _changes(node) in self.buffers and str(node.target) != "aten.batch_norm.default":
             buffer = node.args[0]
@@ -551,7 +584,10 @@ def _holds_tensor(value):
 
 
 def _place_of(node):
-    """The innermost source line outside of PyTorch that created the node, in parentheses; else an empty text."""
+    """Where the node was created, in parentheses: the innermost line outside of PyTorch, else the module's part."""
     lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines() if line.strip()[:6] == "File \""]
-    lines = [line for line in lines if "/torch/" not in line]
-    return " (%s)" % lines[-1] if lines else ""
+    lines = [line for line in lines if "/torch/" not in line and "File \"<" not in line]
+    if lines:
+        return " (%s)" % lines[-1]
+    parts = [name for name, _ in (node.meta.get("nn_module_stack") or {}).values() if name]
+    return " (in part '%s')" % re.sub(r"^(L\['self'\]\.)?module\.", "", parts[-1]) if parts else " (in the loss)"

@@ -1,5 +1,5 @@
-"""What a model holds beside parameters and buffers. The graph has it as constants, so that later changes have no effect:
-here they are found, and are errors."""
+"""What a model holds beside parameters and buffers. The graph has it as constants, so that later changes would have no
+effect: here they are found, and are errors."""
 import types
 
 import splitcast as sc
@@ -11,8 +11,8 @@ NUMBERS = (bool, int, float)
 
 
 def holders_of(module):
-    """(name, holder) of each dict or list with values of the model: the attributes of its parts, and one level deeper the
-    dicts, lists, and attributes of plain objects that are attributes of a part."""
+    """(name, holder) of each dict or list with values of the model: the attributes of its parts, and one level deeper
+    the dicts, lists, and attributes of plain objects that are attributes of a part."""
     for name, part in module.named_modules():
         yield name, vars(part)
         for key, value in vars(part).items():
@@ -109,29 +109,30 @@ class Watched:
     def require_unchanged(self):
         for name, holder, key, before in self._parts:
             if differs(holder.get(key), before):
-                raise sc.InvalidError("%s is %r, but it was %r when the model was compiled, and the step would still use "
-                                      "that; make it a buffer that forward changes or an input of the batch, or compile "
-                                      "again" % (name, holder.get(key), before))
+                raise sc.InvalidError("%s is %r, but it was %r when the model was compiled, which the step would still "
+                                      "use; make it a buffer that forward changes or an input of the batch, or "
+                                      "compile again" % (name, holder.get(key), before))
         for name, parameter, before in self._flags:
             if parameter.requires_grad != before:
-                raise sc.InvalidError("parameter '%s' is %s, but it was %s when the model was compiled; compile again" % (
-                    (name,) + (("frozen", "trained") if before else ("trained", "frozen"))))
+                now, then = ("frozen", "trained") if before else ("trained", "frozen")
+                raise sc.InvalidError("parameter '%s' is %s, but it was %s when the model was compiled; compile again" %
+                                      (name, now, then))
         if self._optimizer is not None:
             self._require_same_groups()
 
     def _require_same_groups(self):
         groups = self._optimizer.param_groups
         if len(groups) != len(self._groups):
-            raise sc.InvalidError("the optimizer has %d parameter groups, but it had %d when the model was compiled; compile "
-                                  "again" % (len(groups), len(self._groups)))
+            raise sc.InvalidError("the optimizer has %d parameter groups, but it had %d when the model was compiled; "
+                                  "compile again" % (len(groups), len(self._groups)))
         for number, (group, before) in enumerate(zip(groups, self._groups)):
             for key, value in before.items():
                 now = _plain(group.get(key))
                 if now != value:
                     raise sc.InvalidError(
-                        "%s of group %d of the optimizer is %r, but it was %r when the model was compiled; its values are "
-                        "read only then: give schedule=, such as splitcast.CosineRate(...), to change the rate from step to "
-                        "step, or compile again" % (key, number, now, value))
+                        "%s of group %d of the optimizer is %r, but it was %r when the model was compiled; its values "
+                        "are read only then: give schedule=, such as splitcast.CosineRate(...), to change the rate "
+                        "from step to step, or compile again" % (key, number, now, value))
 
 
 def _groups_of(optimizer):

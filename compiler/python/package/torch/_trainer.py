@@ -92,6 +92,7 @@ class Trainer:
         return self._run("evaluate", batch)
 
     def _run(self, function, batch):
+        _require_names(batch, "the batch")
         missing = [name for name in self._inputs if name not in batch]
         if missing:
             raise sc.InvalidError("the batch has no %s; it needs %s" % (", ".join(missing), ", ".join(self._inputs)))
@@ -201,8 +202,15 @@ def _require_version():
         raise sc.InvalidError("PyTorch is %s; splitcast.torch needs %d.%d or newer" % ((torch.__version__,) + OLDEST))
 
 
+def _require_names(batch, what):
+    if not hasattr(batch, "items"):
+        raise sc.InvalidError("%s is a %s; it must be a dict of tensors by the names of the loss's parameters, such as "
+                              "{\"x\": x, \"labels\": labels}" % (what, type(batch).__name__))
+
+
 def _global_batch(example, whole_batch):
     """Zeros with the shapes and types of the global batch. Checks that ranks share its rows evenly."""
+    _require_names(example, "example_inputs")
     for name, value in example.items():
         if name in ("function", "whole"):
             raise sc.InvalidError("an example input is named '%s', which is a keyword of Session.run; rename it" % name)
@@ -279,12 +287,12 @@ def _decay_of(optimizer, group):
 
 
 def _with_decay(loss, decays, parameters, options):
-    """The loss that is minimized: it has decay / 2 times the squares of parameters added, whose gradient is what PyTorch
-    adds to the gradient. `decays`: by the variable's name."""
+    """The loss that is minimized: it has decay / 2 times the squares of parameters added, whose gradient is what
+    PyTorch adds to the gradient. `decays`: by the variable's name."""
     clips = [name for name in ("clip_norm", "clip_value") if options.get(name) is not None]
     if decays and clips:
         raise sc.InvalidError("%s together with weight_decay of this optimizer is not supported: it would clip what "
-                              "weight_decay adds to the gradient, too; use torch.optim.AdamW, or leave one of them out" %
+                              "weight_decay adds to the gradient, too; use torch.optim.AdamW, or leave one out" %
                               clips[0])
     total = loss
     for name, decay in decays.items():
@@ -308,7 +316,7 @@ def _optimizer_of(variables, optimizer):
     if any("initial_lr" in group for group in optimizer.param_groups):
         raise sc.InvalidError("the optimizer has a learning-rate scheduler, which is not read; create the optimizer "
                               "without one and give schedule=, such as splitcast.CosineRate(...)")
-    if any(float(state.get("step", 1)) for state in optimizer.state.values()):  # Adagrad has a state before its first step
+    if any(float(state.get("step", 1)) for state in optimizer.state.values()):  # Adagrad has a state from the start
         raise sc.InvalidError("the optimizer has taken steps, but its state is not read; create a new one")
     trained = {id(parameter): name for name, parameter in variables.parameters.items() if parameter.requires_grad}
     groups, decays = [], {}

@@ -276,8 +276,8 @@ def pow_(importer, x, exponent):
 def pow_of_number(importer, base, exponent):
     wanted = importer.node.meta["val"].dtype
     if base <= 0 or not wanted.is_floating_point:
-        raise Missing("%s to the power of a tensor with a result of %s is not supported; the number must be above 0 and the "
-                      "result a float" % (base, wanted))
+        raise Missing("%s to the power of a tensor with a result of %s is not supported; the number must be above 0 and "
+                      "the result a float" % (base, wanted))
     return sc.exp(as_type(exponent, importer.element_type(wanted)) * math.log(base))
 
 

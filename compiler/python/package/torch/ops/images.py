@@ -137,7 +137,7 @@ def upsample(importer, x, size, *more):
 
 @op("aten.adaptive_avg_pool2d.default", "aten.adaptive_avg_pool1d.default")
 def adaptive_avg_pool(importer, x, sizes):
-    """The means of the parts into which each dimension is divided. If they are not equal, PyTorch says which they are."""
+    """The means of the parts into which each dimension is divided. Of unequal ones PyTorch says which they are."""
     count = len(sizes)
     sizes = [extent if size is None else size for size, extent in zip(sizes, x.shape[-count:])]
     rank = len(x.shape) - count

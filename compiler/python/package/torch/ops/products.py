@@ -56,7 +56,7 @@ def matmul(importer, a, b):
 
 @op("aten.einsum.default")
 def einsum(importer, equation, operands, path=None):
-    """Products of two operands at a time, from the left; each keeps the letters that later operands or the result have."""
+    """Products of two operands at a time, from the left; each keeps the letters that later ones or the result have."""
     operands = [importer.tensor(operand) for operand in operands]
     inputs, result = _letters_of(equation.replace(" ", ""), [len(operand.shape) for operand in operands])
     for number, (operand, letters) in enumerate(zip(operands, inputs)):
@@ -144,7 +144,7 @@ def embedding_bag(importer, table, ids, offsets, by_frequency=False, mode=0, spa
                   padding=None):
     """The sum or the mean of the rows of each bag. The bags must be constant, as they are for ids of two dimensions."""
     if by_frequency or mode not in (0, 1) or padding not in (None, -1) or not isinstance(offsets, torch.Tensor):
-        raise Missing("mode max, scale_grad_by_freq, padding_idx and offsets that depend on the batch are not supported, "
+        raise Missing("mode max, scale_grad_by_freq, padding_idx and offsets of the batch are not supported, "
                       "only sums and means of constant bags")
     if any(user.args[1] != 0 for user in importer.node.users if user.users):
         raise Missing("only its first result is supported")

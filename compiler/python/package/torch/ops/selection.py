@@ -62,7 +62,8 @@ def max_along(importer, x, dim, keepdim=False):
     """The gradient goes to the element of the index, unlike that of amax."""
     dim = positive(dim, len(x.shape))
     floats = as_type(x, sc.f64) if is_integer(x) else x
-    index = _first_largest(importer, _scores(importer, -floats if ".min." in str(importer.node.target) else floats), dim)
+    scores = _scores(importer, -floats if ".min." in str(importer.node.target) else floats)
+    index = _first_largest(importer, scores, dim)
     shape = tuple(importer.node.meta["val"][0].shape)
     return [sc.reshape(each, shape) for each in (_elements_at(importer, x, index, dim), index)]
 
@@ -100,8 +101,8 @@ def _sorted(importer, x, dim, descending):
     or larger ones, and of equal ones with a smaller index."""
     extent, rank = x.shape[dim], len(x.shape)
     if product_of(x.shape) * extent > PAIRS:
-        raise Missing("sorting %s along dimension %d compares each element with %d others, more than 2^27 pairs in all; use "
-                      "topk of at most %d elements" % (list(x.shape), dim, extent, FEW))
+        raise Missing("sorting %s along dimension %d compares each element with %d others, more than 2^27 pairs in all; "
+                      "use topk of at most %d elements" % (list(x.shape), dim, extent, FEW))
     floats = as_type(x, sc.f64) if is_integer(x) else x
     order = [each for each in range(rank) if each != dim] + [dim]
     back = [order.index(each) for each in range(rank)]
@@ -126,8 +127,8 @@ def scatter(importer, x, dim, index, source):
     x, dim = importer.tensor(x), positive(dim, len(x.shape))
     count = index.shape[dim]
     if count > ENTRIES or any(index.shape[each] != x.shape[each] for each in range(len(x.shape)) if each != dim):
-        raise Missing("an index %s of %s along dimension %d is not supported; it must have at most %d elements there, and as "
-                      "many as the tensor in other dimensions" % (list(index.shape), list(x.shape), dim, ENTRIES))
+        raise Missing("an index %s of %s along dimension %d is not supported; it must have at most %d elements there, and "
+                      "as many as the tensor in other dimensions" % (list(index.shape), list(x.shape), dim, ENTRIES))
     index = importer.tensor(index)
     numbers = as_type(_numbers(importer, x, dim), index.dtype)
     is_valid = checked(importer, index, x.shape[dim], x.dtype)
@@ -152,8 +153,8 @@ def index_put(importer, x, indices, values, accumulate=False):
     if len(given) == 1 and is_tensor(indices[0]) and importer.is_boolean(importer.node.args[1][0]):
         return _put_where(importer, x, indices[0], values, accumulate)
     if not all(isinstance(indices[dim], torch.Tensor) for dim in given):
-        raise Missing("indices that depend on the batch are not supported, only constant ones and a mask; use scatter or "
-                      "torch.where")
+        raise Missing("indices that depend on the batch are not supported, only constant ones and a mask; use scatter "
+                      "or torch.where")
     places = []
     for each in indices[:len(given)]:
         places += each.nonzero(as_tuple=True) if each.dtype == torch.bool else [each]
