@@ -309,7 +309,8 @@ CASES = {
     "decay with clipping": (Net(lambda m, h: h), square, "clip_norm together with weight_decay .*AdamW"),
     "what changes nothing": (Net(lambda m, h: h / m.t, t=1.0), square, None),
     "a backward of its own": (Net(lambda m, h: Reversed.apply(h)), square, "Reversed has a backward of its own"),
-    "a random constant": (Net(lambda m, h: h + torch.randn(8)), square, "random"),
+    "a random constant of a kind that is not there": (Net(lambda m, h: h + torch.randint(0, 5, (8,))), square,
+                                                      "aten.randint"),
     "two losses": (Net(lambda m, h: h), lambda m, x: (square(m, x), m(x).mean()), "2 values"),
     "almost GELU": (Net(gelu_but_not_quite), square, None),
     "GELU written out": (Net(lambda m, h: 0.5 * h * (1.0 + torch.tanh(0.7978845608028654 *
@@ -599,14 +600,44 @@ def batches_without_names():
     return "ok"
 
 
+DRAWS = {  # with their mean and the mean of their squares
+    "rand": (lambda x: torch.rand(300, 400), 1 / 2, 1 / 3),
+    "rand_like": (lambda x: torch.rand_like(x.expand(8000, 6, 8)), 1 / 2, 1 / 3),
+    "rand_like of bf16": (lambda x: torch.rand_like(x.expand(8000, 6, 8).bfloat16()).float(), 1 / 2, 1 / 3),
+    "randn": (lambda x: torch.randn(300, 400), 0, 1),
+    "uniform_": (lambda x: torch.empty(300, 400).uniform_(-1, 3), 1, 7 / 3),
+    "normal_": (lambda x: torch.empty(300, 400).normal_(2, 0.5), 2, 4.25),
+    "exponential_": (lambda x: torch.empty(300, 400).exponential_(2.0), 1 / 2, 1 / 2),
+    "bernoulli": (lambda x: torch.bernoulli(torch.full((300, 400), 0.25)), 1 / 4, 1 / 4),
+    "dropout2d": (lambda x: F.dropout2d(torch.ones(300, 400, 2, 2), 0.5), 1, 2),
+}
+
+
+def random_numbers():
+    """Their moments are right, and each step draws others."""
+    for name, (draw, mean, square_mean) in DRAWS.items():
+        for power, expected in ((1, mean), (2, square_mean)):
+            model = Net(lambda m, h: h)
+            trainer = splitcast.torch.compile(model, lambda m, x: (draw(x)**power).mean() + 0 * m(x).sum(), {"x": X},
+                                              torch.optim.SGD(model.parameters(), lr=0.1), enable_zero=0,
+                                              whole_batch=True)
+            losses = [trainer.step({"x": X}) for _ in range(3)]
+            if len(set(losses)) != 3 or any(abs(loss - expected) > 0.04 for loss in losses):
+                return "the mean of %s to the power of %d is %r, not %g" % (name, power, losses, expected)
+    return "ok"
+
+
 def compiled(model, example):
     return splitcast.torch.compile(model, square, example, torch.optim.SGD(model.parameters(), lr=0.1), enable_zero=0,
                                    whole_batch=True)
 
 
+OTHERS = {"batches without names": batches_without_names, "random numbers": random_numbers}
+
+
 def outcome(name):
-    if name == "batches without names":
-        return batches_without_names()
+    if name in OTHERS:
+        return OTHERS[name]()
     model, loss, expected = CASES[name]
     x = INPUTS.get(name, X)
     modes = [part.training for part in model.modules()]
@@ -656,9 +687,9 @@ def outcome(name):
 
 def main():
     warnings.filterwarnings("ignore")
-    for name in sys.argv[1:] or list(CASES) + ["batches without names"]:
+    for name in sys.argv[1:] or list(CASES) + list(OTHERS):
         print("CASE %s: %s" % (name, outcome(name).replace("\n", " ")), flush=True)
-    print("ALL %d" % (len(CASES) + 1))
+    print("ALL %d" % (len(CASES) + len(OTHERS)))
 
 
 main()

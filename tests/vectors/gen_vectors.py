@@ -518,7 +518,7 @@ def addUniform(shape, key, element, offsets=None, globalShape=None):
     bits = {"f32": 24, "f64": 32, "f16": 11, "bf16": 8}[element]
     words = placedWords(shape, key, offsets, globalShape) >> np.uint32(32 - bits)
     result = rounded(words.astype(np.float64) * 2.0**-bits, element)
-    case("nn.uniform", [(reals(shape, element), element), (np.int64(key), "i64")], [(result, element)],
+    case("nn.uniform", [(np.zeros_like(result), element), (np.int64(key), "i64")], [(result, element)],
          placeText(offsets, globalShape))
 
 
@@ -556,8 +556,9 @@ def dropouts():
 
 
 def uniforms():
-    for element, shape in itertools.product(["f32", "f64", "f16", "bf16"], UNARY_SHAPES + [(5, 17)]):
-        addUniform(shape, KEYS[len(CASES) % len(KEYS)], element)
+    kinds = itertools.product(["f32", "f64", "f16", "bf16"], UNARY_SHAPES + [(5, 17)])
+    for number, (element, shape) in enumerate(kinds):
+        addUniform(shape, KEYS[number % len(KEYS)], element)
     for offsets, shape in PIECES:
         addUniform(shape, 42, "f32", offsets, (7, 6))
 

@@ -483,11 +483,12 @@ class Importer:
             if function is None and isinstance(node.target, torch._ops.OpOverload) and "sym_" not in str(node.target):
                 self._note(node, "no mapping")  # sizes that follow from an unknown one are not its cause
             return _Unknown
-        wrong = self._wrong_in_place(node) or self._random_constant(node)
+        is_random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", [])
+        wrong = self._wrong_in_place(node)
         if wrong:
             self._note(node, wrong)
             return _Unknown
-        if not any(_holds_tensor(self.values[each]) for each in node.all_input_nodes):
+        if not is_random and not any(_holds_tensor(self.values[each]) for each in node.all_input_nodes):
             return node.target(*arguments, **keywords)  # PyTorch computes constants
         if function is None:
             self._note(node, "a value decides a size or an op, but a graph has the same in every step; use torch.where "
@@ -559,14 +560,6 @@ class Importer:
             return None  # only constants, which PyTorch computes
         if len(changed.users) > 1 or _makes_views(changed):
             return "changes a tensor in place that is used elsewhere or is a view of another one"
-        return None
-
-    def _random_constant(self, node):
-        """Why a random op without graph operands cannot be mapped: it would be a constant, the same in all steps."""
-        tags = getattr(node.target, "tags", [])
-        if torch.Tag.nondeterministic_seeded in tags and not any(
-                _holds_tensor(self.values[each]) for each in node.all_input_nodes):
-            return "random numbers are only supported in dropout"
         return None
 
     def _note(self, node, why):

@@ -5,6 +5,7 @@ import math
 import splitcast as sc
 import torch
 
+from splitcast.torch.ops.random import dropped_features
 from splitcast.torch.ops.table import Missing, OPS, as_type, expand_to, is_integer, is_tensor, op, positive
 
 # ---- Elementwise ----
@@ -317,9 +318,9 @@ def pow_of_tensors(importer, x, exponent):
 def dropout(importer, x, p, is_training):
     if not is_training or p == 0:
         return x
-    if "feature" in str(importer.node.target):
-        raise Missing("dropout of whole features is not supported")
-    return x * 0.0 if p == 1 else sc.dropout(x, p)
+    if p == 1:
+        return x * 0.0
+    return dropped_features(importer, x, p) if "feature" in str(importer.node.target) else sc.dropout(x, p)
 
 
 @op("aten.native_dropout.default")
