@@ -459,8 +459,8 @@ Tensor attention(const Tensor &query, const Tensor &key, const Tensor &value, co
 /// the same ones for any number of ranks. The variables random.seed and random.step determine them; the first call
 /// makes both. It drops in every function that has it: leave it out of one that evaluates.
 Tensor dropout(const Tensor &x, double rate, Caller at = Caller::here());
-/// Random numbers of like's shape and type, whose values are not read: from 0 up to, but not including, 1, as many of
-/// them as the type has between 1/2 and 1. Each step draws others, and the same ones for any number of ranks; see
+/// Random numbers of like's shape and type, whose values are not read: from 0 up to, but not including, 1 (bf16 and f16
+/// are rounded, so that there may be a 1). Each step draws others, and the same ones for any number of ranks; see
 /// dropout(), whose variables determine them. They have no gradient.
 Tensor uniform(const Tensor &like, Caller at = Caller::here());
 /// Normally distributed random numbers with mean 0 and variance 1, made of two uniform() ones (Box and Muller 1958). Of

@@ -2,9 +2,6 @@
 // state.
 #include "dialects/nn/Nn.h"
 
-#include <algorithm>
-#include <cmath>
-
 using namespace mlir;
 using namespace splitcast;
 using namespace splitcast::nn;
@@ -213,16 +210,18 @@ void UniformOp::setPlace(ArrayRef<int64_t> offsets, ArrayRef<int64_t> globalShap
 
 void UniformOp::setPart(OpBuilder &builder, Value number, int64_t dim) { setPartOf(*this, builder, number, dim); }
 
-// As many bits as the type has, so that no number is rounded up to 1.
+// f32 has 24 digits, so that no number is rounded up to 1.
 SmallVector<Value> UniformOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
-  auto element = cast<FloatType>(getInput().getType().getElementType());
-  const uint32_t bits = std::min(32U, element.getFPMantissaWidth());
   return {buildPlaced(*this, builder, operands, [&](OpBuilder &b, Location l, ValueRange x) -> Value {
     Word random = randomWord(*this, b, l, x[1], getFrom() ? x[2] : Value());
-    Word taken = bits == 32 ? random : random >> (32 - bits);
-    Value number = b.create<arith::UIToFPOp>(l, x[0].getType(), taken.value);
-    return b.create<arith::MulFOp>(l, number,
-                                   scalarConstant(b, l, x[0].getType(), std::ldexp(1.0, -static_cast<int>(bits))));
+    const auto scaled = [&](Type type, Word word, double unit) -> Value {
+      Value number = b.create<arith::UIToFPOp>(l, type, word.value);
+      return b.create<arith::MulFOp>(l, number, scalarConstant(b, l, type, unit));
+    };
+    if (x[0].getType().isF64())
+      return scaled(b.getF64Type(), random, 0x1p-32);
+    Value number = scaled(b.getF32Type(), random >> 8, 0x1p-24);
+    return x[0].getType().isF32() ? number : b.create<arith::TruncFOp>(l, x[0].getType(), number).getResult();
   })};
 }
 

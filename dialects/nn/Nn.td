@@ -148,9 +148,10 @@ def Nn_DropoutOp : Nn_ComputeOp<"dropout", [Differentiable, DeclareOpInterfaceMe
 def Nn_UniformOp : Nn_ComputeOp<"uniform", [StopsGradient, DeclareOpInterfaceMethods<PlacedOpInterface>]> {
   let summary = "Random numbers, evenly distributed from 0 up to, but not including, 1";
   let description = [{
-    The result has the operand's shape, type and signature; the values of the operand are not read. A number has as many
-    random bits as its type has digits (24 in f32), and 32 in f64. It depends only on the key and on the element's index
-    in the *global* tensor, as nn.dropout says, which also describes `key`, `from`, `offsets` and `global_shape`.
+    The result has the operand's shape, type and signature; the values of the operand are not read. A number has 24
+    random bits, and 32 in f64. (In bf16 and f16 it is rounded, so that there may be a 1.) It depends only on the key
+    and on the element's index in the *global* tensor, as nn.dropout says, which also describes `key`, `from`, `offsets`
+    and `global_shape`.
     ```mlir
     %uniform = nn.uniform %x, %key : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
     ```

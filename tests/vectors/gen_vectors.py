@@ -515,7 +515,7 @@ def placeText(offsets, globalShape):
 
 
 def addUniform(shape, key, element, offsets=None, globalShape=None):
-    bits = {"f32": 24, "f64": 32, "f16": 11, "bf16": 8}[element]
+    bits = 32 if element == "f64" else 24
     words = placedWords(shape, key, offsets, globalShape) >> np.uint32(32 - bits)
     result = rounded(words.astype(np.float64) * 2.0**-bits, element)
     case("nn.uniform", [(np.zeros_like(result), element), (np.int64(key), "i64")], [(result, element)],
