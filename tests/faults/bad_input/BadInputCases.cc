@@ -105,7 +105,8 @@ void writeInputs(const std::string &directory) {
   writeFile(path("header.npy"), whole.substr(0, 20));
   writeFile(path("no.npy"), "no NumPy file");
   writeFile(path("nothing"), "");
-  writeFile(path("text"), "As short as this.");
+  for (const char *name : {"text", "bytes.npy"}) // the second has the name of an input's file
+    writeFile(path(name), "As short as this.");
   std::filesystem::create_directory(path("folder"));
 }
 
@@ -326,8 +327,8 @@ const Cases kExamples = {
      {"examples/text_model/text_model", "--text=text", "--window=3", "--profile=text"},
      {"'text' is to be read and to be written"}},
     {"TextIsOverwrittenByInputs",
-     {"examples/text_model/text_model", "--text=folder/../tokens.npy", "--window=3", "--write-inputs=."},
-     {"'./tokens.npy' is to be read and to be written"}},
+     {"examples/text_model/text_model", "--text=folder/../bytes.npy", "--window=3", "--write-inputs=."},
+     {"'./bytes.npy' is to be read and to be written"}},
     {"InputsAreOverwritten",
      {"examples/classifier/classifier", "--write-inputs=.", "--losses=x.npy"},
      {"x.npy' is to be written twice"}},
