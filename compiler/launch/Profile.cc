@@ -189,7 +189,7 @@ std::string traceEvents(const Profiler &profiler, int64_t rank, int64_t shift) {
 /// times.
 static absl::StatusOr<int64_t> shiftOf(runtime::Communicator &ranks) {
   SPLITCAST_RETURN_IF_ERROR(ranks.barrier({"comparison of clocks"}));
-  const int64_t mine = Profiler::now();
+  const int64_t mine = runtime::StreamClock::now();
   absl::StatusOr<std::vector<std::string>> all = ranks.exchange(absl::StrCat(mine), {"comparison of clocks"});
   int64_t first = mine;
   if (all.ok())

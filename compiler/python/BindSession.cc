@@ -173,14 +173,17 @@ void setInputs(Ports &ports, const std::string &function, const py::dict &given,
   }
 }
 
+std::string digestOf(const void *data, size_t bytes) {
+  return absl::StrCat(absl::Hex(llvm::xxh3_64bits(llvm::StringRef(static_cast<const char *>(data), bytes))));
+}
+
 /// Which part of an input this rank has, and a digest of the contents.
 std::string digestOf(const Input &input) {
   std::string text;
   for (const sbp::Box &box : input.info.boxes)
     for (const sbp::Interval &dim : box)
       absl::StrAppend(&text, dim.begin, "+", dim.count, ",");
-  const llvm::StringRef bytes(reinterpret_cast<const char *>(input.piece.data()), input.piece.size());
-  return absl::StrCat(text, " ", absl::Hex(llvm::xxh3_64bits(bytes)));
+  return absl::StrCat(text, " ", digestOf(input.piece.data(), input.piece.size()));
 }
 
 /// Raises an error on all ranks if two ranks have the same part of an input, but
@@ -339,8 +342,7 @@ void requireAlike(const void *data, size_t bytes, const std::string &name) {
   Launch &launch = ThisRank::get().launch();
   if (launch.size() == 1)
     return;
-  const std::string digest =
-      absl::StrCat(absl::Hex(llvm::xxh3_64bits(llvm::StringRef(static_cast<const char *>(data), bytes))));
+  const std::string digest = digestOf(data, bytes);
   const std::vector<std::string> all = valueOrRaise(unlocked(
       [&] { return launch.communicator().exchange(digest, {absl::StrCat("comparing values of '", name, "'")}); }));
   for (size_t rank = 1; rank < all.size(); ++rank)

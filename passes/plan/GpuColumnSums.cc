@@ -208,13 +208,8 @@ void GpuColumnSums::emitWholeSum(size_t result) {
 /// the warps. One thread per column gives it to `store`.
 void GpuColumnSums::addBlock(linalg::GenericOp generic, Value ofThread, const Ids &ids,
                              function_ref<void(Value)> store) {
-  auto addWarp = [&](Value sum) {
-    for (auto offset = static_cast<int32_t>(kWarp / 2); offset >= kColumns; offset /= 2)
-      sum = combine(builder, loc, generic, sum, shuffle(sum, offset));
-    return sum;
-  };
   Value shared = ids.shared.front(), column = rest(ids.thread, kColumns), part = quotient(ids.thread, kColumns);
-  Value sum = addWarp(ofThread), isFirstPart = isEqual(part, 0);
+  Value sum = addWarp(generic, ofThread, kColumns), isFirstPart = isEqual(part, 0);
   emitIf(isFirstPart, [&] { builder.create<memref::StoreOp>(loc, sum, shared, ValueRange{ids.warp, column}); });
   builder.create<gpu::BarrierOp>(loc);
   emitIf(isEqual(ids.warp, 0), [&] {
@@ -223,7 +218,7 @@ void GpuColumnSums::addBlock(linalg::GenericOp generic, Value ofThread, const Id
       Value one = builder.create<memref::LoadOp>(loc, shared, ValueRange{add(part, indexConstant(warp)), column});
       total = total ? combine(builder, loc, generic, total, one) : one;
     }
-    total = addWarp(total);
+    total = addWarp(generic, total, kColumns);
     emitIf(isFirstPart, [&] { store(total); });
   });
 }

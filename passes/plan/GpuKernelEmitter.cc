@@ -435,9 +435,7 @@ private:
       Value first = add(times(share, kThreads), add(times(ids.warp, kWarp), ids.thread));
       const int64_t stride = shares * kThreads;
       const bool areWhole = addends % (stride * kAddendsAtOnce) == 0;
-      Value sum = addEvery(generic, place, {first, indexConstant(addends), stride, areWhole}).front();
-      for (int32_t offset = kWarp / 2; offset > 0; offset /= 2)
-        sum = combine(builder, loc, generic, sum, shuffle(sum, offset));
+      Value sum = addWarp(generic, addEvery(generic, place, {first, indexConstant(addends), stride, areWhole}).front());
       storeOnce(ids.thread, [&] {
         builder.create<memref::AtomicRMWOp>(loc, arith::AtomicRMWKind::addf, sum, targets[result], bases(place));
       });

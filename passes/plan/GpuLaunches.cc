@@ -108,6 +108,12 @@ Value GpuLaunches::shuffle(Value value, int32_t offset) {
   return isSmall ? builder.create<arith::TruncFOp>(loc, type, value).getResult() : value;
 }
 
+Value GpuLaunches::addWarp(linalg::GenericOp generic, Value value, int64_t columns) {
+  for (auto offset = static_cast<int32_t>(kWarp / 2); offset >= columns; offset /= 2)
+    value = combine(builder, loc, generic, value, shuffle(value, offset));
+  return value;
+}
+
 //===----------------------------------------------------------------------===//
 // Addends
 //===----------------------------------------------------------------------===//

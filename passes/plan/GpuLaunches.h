@@ -49,6 +49,10 @@ protected:
   /// widened to f32, which is exact.
   mlir::Value shuffle(mlir::Value value, int32_t offset);
 
+  /// Emits the sum of the values of a warp's threads, in a fixed tree. With `columns`, a power of two, it is that of
+  /// every columns-th thread.
+  mlir::Value addWarp(mlir::linalg::GenericOp generic, mlir::Value value, int64_t columns = 1);
+
   /// Returns the loops of a sum at a place of its result and the number of an addend.
   llvm::SmallVector<Index> loopsAt(mlir::linalg::GenericOp sum, llvm::ArrayRef<Index> place, mlir::Value addend);
   /// Every `stride`-th addend of [first, end).

@@ -68,12 +68,6 @@ void GpuTailSums::emitTailSum(const TailSum &sum, Value workspace) {
     launch((sum.elements + kWarps - 1) / kWarps, kWarps, {}, [&](const Ids &ids) { addParts(sum, workspace, ids); });
 }
 
-Value GpuTailSums::addWarp(linalg::GenericOp generic, Value sum) {
-  for (auto offset = static_cast<int32_t>(kWarp / 2); offset > 0; offset /= 2)
-    sum = combine(builder, loc, generic, sum, shuffle(sum, offset));
-  return sum;
-}
-
 /// Emits the sum of all threads of a block, which one of them gives to `store`.
 void GpuTailSums::addBlock(linalg::GenericOp generic, Value ofThread, const Ids &ids, function_ref<void(Value)> store) {
   Value shared = ids.shared.front(), sum = addWarp(generic, ofThread), isFirst = isEqual(ids.thread, 0);

@@ -37,7 +37,6 @@ protected:
   void emitTailSum(const TailSum &sum, mlir::Value workspace);
 
 private:
-  mlir::Value addWarp(mlir::linalg::GenericOp generic, mlir::Value sum);
   void addBlock(mlir::linalg::GenericOp generic, mlir::Value ofThread, const Ids &ids,
                 llvm::function_ref<void(mlir::Value)> store);
   void addParts(const TailSum &sum, mlir::Value workspace, const Ids &ids);

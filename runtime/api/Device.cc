@@ -22,14 +22,18 @@ absl::StatusOr<Buffer> Device::allocateHost(int64_t bytes) {
 
 void Device::releaseHost(Buffer buffer) { std::free(buffer.data); }
 
+int64_t StreamClock::now() {
+  const auto time = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+}
+
 namespace {
 
 /// For streams that have always done their work.
 class CallClock final : public StreamClock {
 public:
   absl::Status mark(Stream &) override {
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    marks.push_back(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+    marks.push_back(now());
     return absl::OkStatus();
   }
   absl::StatusOr<std::vector<int64_t>> times() override { return std::exchange(marks, {}); }

@@ -79,10 +79,12 @@ public:
 class StreamClock {
 public:
   virtual ~StreamClock() = default;
+  /// Returns the time now, in nanoseconds of the steady clock, which all processes of a machine share.
+  static int64_t now();
   /// Marks the point behind the work that `stream`, one of this device, has now. Not called while work is captured.
   virtual absl::Status mark(Stream &stream) = 0;
-  /// Returns when each mark since the last call was reached, in the order of the marks, in nanoseconds of the steady
-  /// clock, which all processes of a machine share. Blocks until all of them are reached.
+  /// Returns when, by now(), each mark since the last call was reached, in the order of the marks. Blocks until all of
+  /// them are reached.
   ///   Errors  those of EventState::wait.
   virtual absl::StatusOr<std::vector<int64_t>> times() = 0;
 };

@@ -5,17 +5,11 @@
 #include "runtime/cuda/CudaStatus.h"
 #include "runtime/cuda/CudaStream.h"
 
-#include <chrono>
 #include <cmath>
 #include <utility>
 
 namespace splitcast::runtime {
 namespace {
-
-int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 /// CUDA tells how far two events are apart, as milliseconds in f32: so the
 /// distances are those to the last mark of the times before, not to the first of

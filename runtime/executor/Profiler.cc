@@ -6,7 +6,6 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <algorithm>
-#include <chrono>
 
 namespace splitcast::runtime {
 namespace {
@@ -73,11 +72,6 @@ ProfiledOp describe(exec::ClearOp clear) {
 }
 
 } // namespace
-
-int64_t Profiler::now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 void Profiler::bound(mlir::Operation *op, int64_t index) {
   if (index == 0) {

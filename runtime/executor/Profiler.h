@@ -62,8 +62,6 @@ public:
   const std::vector<ProfiledRun> &runs() const { return kept; }
   /// Returns, for each plan, one entry per op at which the live bytes change, in ascending order of the ops.
   const std::vector<LiveBytes> &liveBytes() const { return live; }
-  /// Returns the time now on the clock of ProfiledRun.
-  static int64_t now();
 
 private:
   void addLiveBytes(exec::PlanOp plan);
@@ -76,7 +74,7 @@ private:
   std::map<int64_t, ProfiledOp> startedBy; ///< the collectives of the plan that is being bound, by ticket
   std::vector<ProfiledRun> kept;
   std::vector<LiveBytes> live;
-  std::vector<int32_t> enqueued; ///< the ops between whose pairs of marks the clock stands
+  std::vector<int32_t> enqueued; ///< the ops of which the clock has two marks each, since it was last read
   absl::Status status;           ///< the first error of a mark
 };
 

@@ -196,6 +196,19 @@ TEST(Examples, ProfilesSayWhereTheTimeGoes) {
   }
 }
 
+// As a full disk: an error, and no partial file.
+TEST(Examples, AFileBeyondTheLimitOfSizesIsAnError) {
+  const std::string directory = makeWorkDirectory();
+  const Command command = {
+      "sh",        "-c",          "ulimit -f 1000; exec \"$@\"", "sh", programPath("examples/recipe/recipe"),
+      "--steps=1", "--width=300", "--save-variables=v"};
+  const std::map<std::string, std::string> before = snapshot(directory);
+  const JobResult result = runIn(directory, 1, command);
+  EXPECT_EQ(result.rankStatuses[0], 1) << result.describe();
+  EXPECT_THAT(result.rankOutputs[0], HasSubstr("File too large"));
+  EXPECT_EQ(snapshot(directory), before);
+}
+
 // Outputs that are split over ranks, raggedly, come out whole: as many ranks as one gives the same file.
 // To see what of a step its collectives cost.
 TEST(Examples, CollectivesCanBeTakenOut) {

@@ -19,7 +19,7 @@ class Places {
 public:
   void takeFrom(mlir::ModuleOp global) {
     global.walk([&](mlir::Operation *op) {
-      if (!mlir::isa<nn::DropoutOp, nn::UniformOp>(op))
+      if (!mlir::isa<nn::PlacedOpInterface>(op))
         return;
       for (const char *name : {"offsets", "global_shape"})
         places[functionOf(op)].push_back({name, op->removeAttr(name)});
@@ -27,7 +27,7 @@ public:
   }
   void giveTo(mlir::ModuleOp local) {
     local.walk([&](mlir::Operation *op) {
-      if (mlir::isa<nn::DropoutOp, nn::UniformOp>(op))
+      if (mlir::isa<nn::PlacedOpInterface>(op))
         for (const auto &[name, place] : places.at(functionOf(op)))
           place ? op->setAttr(name, place) : (void)op->removeAttr(name);
     });
