@@ -130,6 +130,7 @@ constexpr const char *kVariableDoc =
 
 void bindStepOptions(py::module_ &module) {
   py::class_<LossScale>(module, "LossScale", "The factor of the loss in backward, so that f16 can hold the gradients.")
+      .def("__repr__", [](const LossScale &of) { return reprOf(nn::LossScaleModel{of}); })
       .def(py::init(&lossScaleOf),
            "Numbers: initial=65536, growth=2, backoff=0.5, interval=2000; interval=0 keeps the scale as it is.");
   py::class_<ParameterGroup>(module, "ParameterGroup", "Variables of a step that have an optimizer of their own.")

@@ -17,6 +17,9 @@ struct OwnedGraph {
 /// Returns the file and line of the innermost Python call that is outside of this package.
 Caller callerInPython();
 
+/// Returns a text such as "<sgd, lr=0.1>", with all numbers.
+std::string reprOf(const Hyperparameters &of);
+
 /// Binds ElementType, Sbp, Layout and Init.
 void bindValues(pybind11::module_ &module);
 /// Binds Tensor, after the types above.

@@ -53,12 +53,7 @@ std::string signatureOf(const Hyperparameters &numbers) {
 template <typename T, typename Model, size_t count>
 void bindNumbers(py::module_ &module, const char *name, const char *doc, const NumbersText (&table)[count],
                  std::unique_ptr<Model> (*make)(std::string_view)) {
-  py::class_<T>(module, name, doc).def("__repr__", [](const T &of) {
-    std::string text = absl::StrCat("<", std::string(of->name()));
-    for (const Hyperparameter &number : of->numbers())
-      absl::StrAppend(&text, ", ", number.name, "=", number.value);
-    return text + ">";
-  });
+  py::class_<T>(module, name, doc).def("__repr__", [](const T &of) { return reprOf(*of); });
   for (const NumbersText &row : table) {
     const std::unique_ptr<Model> defaults = make(row.key);
     const std::string first = defaults->numbers()[0].name;
@@ -76,6 +71,13 @@ void bindNumbers(py::module_ &module, const char *name, const char *doc, const N
 }
 
 } // namespace
+
+std::string reprOf(const Hyperparameters &of) {
+  std::string text = absl::StrCat("<", std::string(of.name()));
+  for (const Hyperparameter &number : of.numbers())
+    absl::StrAppend(&text, ", ", number.name, "=", number.value);
+  return text + ">";
+}
 
 void bindOptimizers(py::module_ &module) {
   bindNumbers<Optimizer>(module, "Optimizer", "The rule by which a step updates variables, such as AdamW(lr=1e-3).",

@@ -57,6 +57,7 @@ class Errors(Refused):
         with self.assertRaises(TypeError):
             np.ones(3) + x
         self.assertEqual(repr(sc.LossScale(interval=3)), repr(sc.LossScale(initial=65536, interval=3)))
+        self.assertIn("interval=3", repr(sc.LossScale(interval=3)))
         graph.output("y", sc.exp(x))
         session = graph.compile()
         with self.assertRaisesRegex(sc.NotFoundError, "nope"):

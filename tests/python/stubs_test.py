@@ -136,7 +136,7 @@ class Stubs(unittest.TestCase):
                     self.assertEqual(repr(function(**{first_name: first}, **numbers)), repr(function(first)))
         scale = self.keywords("__init__", "LossScale")
         self.assertEqual(list(scale), ["initial", "growth", "backoff", "interval"])
-        sc.LossScale(**scale)
+        self.assertEqual(repr(sc.LossScale(**scale)), repr(sc.LossScale()))
 
     def test_name_types_that_are_there(self):
         known = self.names(self.tree.body) | set(dir(builtins)) | {
