@@ -14,6 +14,7 @@ Run from the root of the project, after `bazel build //compiler/tools:splitcast-
 """
 import argparse
 import collections
+import math
 import os
 import re
 import subprocess
@@ -26,6 +27,7 @@ import ptx_reading  # noqa: E402
 RANGE = re.compile(r"#exec\.range<\w+, \d+, (\d+)>")
 OP = re.compile(r"^\s*exec\.(launch|library|copy|clear) (.*)$")
 FIELDS = re.compile(r"(\w+) = (\d+|true|false)")
+SHAPES = re.compile(r"(\w+) = \[([\d, ]+)\]")
 
 
 def parseArguments():
@@ -51,12 +53,15 @@ def flopsOf(call):
     """The multiplications and additions of a library call's products."""
     fields = {name: int(value) for name, value in FIELDS.findall(call) if value.isdigit()}
     if call.startswith("#exec.matmul"):
-        return 2 * fields["m"] * fields["n"] * fields["k"] * fields.get("batch", 1)
+        return 2 * fields["m"] * fields["n"] * fields["k"] * fields.get("products", 1)
     if call.startswith("#exec.attention"):
         pairs = fields["samples"] * fields["heads"] * fields["positions"] * fields["keys"]
         isHalf = "causal = true" in call and fields["positions"] == fields["keys"]
         products = 5 if "gradient = true" in call else 2
         return products * 2 * pairs * fields["width"] // (2 if isHalf else 1)
+    if call.startswith("#exec.convolution"):
+        shapes = {name: [int(size) for size in sizes.split(",")] for name, sizes in SHAPES.findall(call)}
+        return 2 * math.prod(shapes["output"]) * math.prod(shapes["weight"][1:])
     return 0
 
 

@@ -155,7 +155,7 @@ def Exec_ConvolutionAttr : Exec_CallAttr<"Convolution", "convolution"> {
     f32>`. `convolution` computes the output from input and weight, `convolution_data_grad` the input's gradient from
     output and weight, and `convolution_weight_grad` the weight's gradient from output and input; the operands are in
     this order. The weight's channels are those of one group.
-    - C1: The call is one of these three; the type is f16, bf16 or f32.
+    - C1: The call is one of these three; the type is f16, bf16 or f32; the workspace is at least 0.
     - C2: Shapes have four extents of at least 1; strides, padding and dilation have two numbers each, of at least 1, 0
       and 1; all are at most 2^31 - 1. Each operand has at most 2^63 - 1 bytes.
     - C3: The output has the number of samples of the input, the number of outputs of the weight, and the number of
@@ -165,8 +165,9 @@ def Exec_ConvolutionAttr : Exec_CallAttr<"Convolution", "convolution"> {
   let parameters = (ins StringRefParameter<"">:$call, "::mlir::DenseI64ArrayAttr":$input,
                         "::mlir::DenseI64ArrayAttr":$weight, "::mlir::DenseI64ArrayAttr":$output,
                         "::mlir::DenseI64ArrayAttr":$strides, "::mlir::DenseI64ArrayAttr":$padding,
-                        "::mlir::DenseI64ArrayAttr":$dilation, "::mlir::Type":$type);
-  let extraClassDeclaration = common # noWorkspace # [{
+                        "::mlir::DenseI64ArrayAttr":$dilation, "::mlir::Type":$type, Exec_Workspace:$workspace);
+  let extraClassDeclaration = common # [{
+    ConvolutionAttr withWorkspace(std::optional<int64_t> bytes) const;
     static constexpr ::llvm::StringLiteral kOutput = "convolution", kInput = "convolution_data_grad",
                                            kWeight = "convolution_weight_grad";
     int64_t getGroups() const { return getInput()[1] / getWeight()[1]; }

@@ -251,11 +251,12 @@ static std::vector<Operand> operandsOfConvolution(StringRef call, DenseI64ArrayA
 LogicalResult ConvolutionAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef call,
                                       DenseI64ArrayAttr input, DenseI64ArrayAttr weight, DenseI64ArrayAttr output,
                                       DenseI64ArrayAttr strides, DenseI64ArrayAttr padding, DenseI64ArrayAttr dilation,
-                                      Type type) {
+                                      Type type, std::optional<int64_t> workspace) {
   if (failed(CallVerifier(emitError, "convolution")
                  .isOneOf("call", call, {kOutput, kInput, kWeight})
                  .floats("type", type)
                  .atMostF32("type", type)
+                 .sizes({{"workspace", workspace.value_or(0)}})
                  .numbers("input", input, 4, 1)
                  .numbers("weight", weight, 4, 1)
                  .numbers("output", output, 4, 1)
@@ -279,6 +280,11 @@ StringRef ConvolutionAttr::getCallName() const { return getCall(); }
 
 std::vector<int64_t> ConvolutionAttr::getOperandBytes() const {
   return bytesOf(operandsOfConvolution(getCall(), getInput(), getWeight(), getOutput(), getType()));
+}
+
+ConvolutionAttr ConvolutionAttr::withWorkspace(std::optional<int64_t> bytes) const {
+  return get(getContext(), getCall(), getInput(), getWeight(), getOutput(), getStrides(), getPadding(), getDilation(),
+             getType(), bytes);
 }
 
 /// Each element of the output takes one multiplication and one addition per tap

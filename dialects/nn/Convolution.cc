@@ -78,7 +78,7 @@ struct Convolution {
     auto array = [&](ArrayRef<int64_t> numbers) { return DenseI64ArrayAttr::get(type.getContext(), numbers); };
     return LibraryCall{exec::ConvolutionAttr::get(type.getContext(), callOf(kind), array(input.getShape()),
                                                   array(weight.getShape()), array(output.getShape()), array(strides),
-                                                  array(padding), array(dilation), type)};
+                                                  array(padding), array(dilation), type, std::nullopt)};
   }
 
 private:

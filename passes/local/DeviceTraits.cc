@@ -1,5 +1,7 @@
 #include "passes/local/DeviceTraits.h"
 
+#include "dialects/exec/ConvolutionWorkspace.h"
+
 using namespace mlir;
 
 namespace splitcast {
@@ -50,6 +52,13 @@ std::optional<LibraryCall> onCuda(LibraryCall call) {
     const std::optional<int64_t> workspace =
         exec::deviceEmbeddingGradWorkspace(gradient.getRows(), gradient.getVocabulary());
     return workspace ? std::optional(withWorkspace(gradient, *workspace)) : std::nullopt;
+  }
+  if (auto convolution = dyn_cast<exec::ConvolutionAttr>(call.call)) {
+    const std::optional<int64_t> workspace =
+        exec::deviceConvolutionWorkspace({convolution.getInput().asArrayRef(), convolution.getWeight().asArrayRef(),
+                                          convolution.getOutput().asArrayRef()},
+                                         sbp::elementBytes(convolution.getType()));
+    return workspace ? std::optional(withWorkspace(convolution, *workspace)) : std::nullopt;
   }
   auto attention = dyn_cast<exec::AttentionAttr>(call.call);
   return attention ? attentionOnCuda(call, attention) : std::nullopt;

@@ -17,8 +17,6 @@
 #include "runtime/api/LaunchCheck.h"
 #include "runtime/api/StatusMacros.h"
 #include "runtime/cuda/CudaDevice.h"
-#include "runtime/cuda/CudaScratch.h"
-#include "runtime/cuda/CudaStatus.h"
 #include "runtime/cuda/CudnnAttention.h"
 #include "runtime/cuda/CudnnPlan.h"
 
@@ -29,20 +27,6 @@
 
 namespace splitcast::runtime {
 namespace {
-
-/// Returns scratch that the calls of the process share, all on one stream. It
-/// grows: a call that needs more gets a new, larger one. Earlier calls keep
-/// theirs, since CUDA graphs may hold its address.
-absl::StatusOr<std::shared_ptr<CudaScratch>> sharedScratch(int64_t bytes) {
-  static std::weak_ptr<CudaScratch> largest;
-  if (std::shared_ptr<CudaScratch> known = largest.lock(); known && known->bytes >= bytes)
-    return known;
-  auto made = std::make_shared<CudaScratch>(bytes);
-  if (!made->data())
-    return cudaStatus(cudaErrorMemoryAllocation, absl::StrCat("allocating cuDNN's workspace of ", bytes, " bytes"));
-  largest = made;
-  return made;
-}
 
 /// The execution plans, which calls of the same sizes share. A gradient that is
 /// given the statistics has no forward one.
@@ -177,7 +161,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> createCudaFlashAttention(exec::Atten
   const int64_t used = layout->library + (*plans)->workspaceBytes();
   std::shared_ptr<CudaScratch> scratch;
   if (used > workspace) {
-    SPLITCAST_ASSIGN_OR_RETURN(scratch, sharedScratch(used));
+    SPLITCAST_ASSIGN_OR_RETURN(scratch, sharedCudnnScratch(used));
   }
   std::vector<int64_t> bytes = call.getOperandBytes();
   if (workspace > 0)

@@ -5,7 +5,45 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
+#include <optional>
+
 namespace splitcast::runtime {
+
+namespace {
+
+/// The names that cuDNN has for a convolution and each of its gradients.
+struct ConvolutionNames {
+  cudnnBackendDescriptorType_t operation;
+  cudnnBackendAttributeName_t description, input, weight, output, alpha, beta;
+};
+
+ConvolutionNames namesOf(CudnnGraph::ConvolutionMakes makes) {
+  if (makes == CudnnGraph::ConvolutionMakes::Output)
+    return {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
+  if (makes == CudnnGraph::ConvolutionMakes::Input)
+    return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
+  return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
+}
+
+} // namespace
 
 absl::Status cudnnStatusOf(cudnnStatus_t status, const char *what) {
   if (status == CUDNN_STATUS_SUCCESS)
@@ -167,11 +205,38 @@ void CudnnGraph::reshape(const Tensor &x, const Tensor &result) {
   operations.push_back(operation);
 }
 
+void CudnnGraph::convolution(ConvolutionMakes makes, const Tensor &input, const Tensor &weight, const Tensor &output,
+                             const Windows &windows) {
+  constexpr int64_t kDimensions = 2;
+  constexpr cudnnConvolutionMode_t kMode = CUDNN_CROSS_CORRELATION; // the weight is not mirrored
+  CudnnDescriptor description = make(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  description.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, kDimensions);
+  description.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT);
+  description.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &kMode);
+  for (auto name : {CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS})
+    description.set(name, CUDNN_TYPE_INT64, kDimensions, windows.padding.data());
+  description.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, kDimensions, windows.dilation.data());
+  description.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, kDimensions, windows.strides.data());
+  description.finish("a convolution");
+  parts.push_back(description);
+  const ConvolutionNames names = namesOf(makes);
+  constexpr double kOne = 1, kZero = 0;
+  CudnnDescriptor operation = make(names.operation);
+  operation.set(names.description, description);
+  operation.set(names.input, input.descriptor);
+  operation.set(names.weight, weight.descriptor);
+  operation.set(names.output, output.descriptor);
+  operation.set(names.alpha, CUDNN_TYPE_DOUBLE, 1, &kOne);
+  operation.set(names.beta, CUDNN_TYPE_DOUBLE, 1, &kZero);
+  operation.finish("a convolution");
+  operations.push_back(operation);
+}
+
 //===----------------------------------------------------------------------===//
 // Engine configurations
 //===----------------------------------------------------------------------===//
 
-absl::StatusOr<bool> CudnnGraph::isDeterministic(const CudnnDescriptor &configuration) {
+absl::StatusOr<bool> CudnnGraph::keepsNumbers(const CudnnDescriptor &configuration, bool allowsTensorCores) {
   CudnnDescriptor engine = make(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t handle = engine.get();
   std::array<cudnnBackendNumericalNote_t, CUDNN_NUMERICAL_NOTE_TYPE_COUNT> notes;
@@ -186,11 +251,13 @@ absl::StatusOr<bool> CudnnGraph::isDeterministic(const CudnnDescriptor &configur
                                                     notes.size(), &count, notes.data()),
                            "reading an engine's numerical notes");
   SPLITCAST_RETURN_IF_ERROR(status);
-  return !absl::c_linear_search(absl::MakeSpan(notes).first(count), CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+  return absl::c_all_of(absl::MakeSpan(notes).first(count), [&](cudnnBackendNumericalNote_t note) {
+    return note == CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP ||
+           (note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE && allowsTensorCores);
+  });
 }
 
-absl::StatusOr<std::vector<CudnnDescriptor>> CudnnGraph::configurations(cudnnHandle_t handle,
-                                                                        const std::string &deviceProperties) {
+CudnnDescriptor CudnnGraph::finishedGraph(cudnnHandle_t handle) {
   std::vector<cudnnBackendDescriptor_t> all;
   for (const CudnnDescriptor &operation : operations)
     all.push_back(operation.get());
@@ -201,21 +268,19 @@ absl::StatusOr<std::vector<CudnnDescriptor>> CudnnGraph::configurations(cudnnHan
     graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, static_cast<const void *>(&handle));
   graph.finish("the graph");
   parts.push_back(graph);
+  return graph;
+}
+
+std::vector<CudnnDescriptor> CudnnGraph::proposals(const CudnnDescriptor &graph, cudnnBackendHeurMode_t mode,
+                                                   const CudnnDescriptor *device) {
+  constexpr int64_t kMost = 64;
   CudnnDescriptor heuristics = make(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-  const cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A;
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
-  if (!deviceProperties.empty()) {
-    CudnnDescriptor device = make(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
-    device.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
-               static_cast<int64_t>(deviceProperties.size()), deviceProperties.data());
-    device.finish("a device's properties");
-    heuristics.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, device);
-    parts.push_back(device);
-  }
+  if (device)
+    heuristics.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *device);
   heuristics.finish("heuristics");
   parts.push_back(heuristics);
-  constexpr int64_t kMost = 16;
   std::vector<CudnnDescriptor> results;
   std::vector<cudnnBackendDescriptor_t> handles;
   for (int64_t i = 0; i < kMost; ++i) {
@@ -228,21 +293,38 @@ absl::StatusOr<std::vector<CudnnDescriptor>> CudnnGraph::configurations(cudnnHan
                                                     CUDNN_TYPE_BACKEND_DESCRIPTOR, kMost, &count,
                                                     static_cast<void *>(handles.data())),
                            "asking the heuristics");
-  SPLITCAST_RETURN_IF_ERROR(status);
-  if (count == 0)
-    return absl::UnimplementedError("cuDNN has no engine for this graph on this GPU");
-  results.erase(results.begin() + count, results.end());
-  std::vector<CudnnDescriptor> deterministic;
-  for (const CudnnDescriptor &result : results) {
-    SPLITCAST_ASSIGN_OR_RETURN(bool keeps, isDeterministic(result));
-    if (keeps)
-      deterministic.push_back(result);
+  results.erase(results.begin() + (status.ok() ? count : 0), results.end());
+  return results;
+}
+
+absl::StatusOr<std::vector<CudnnDescriptor>> CudnnGraph::configurations(const Target &target) {
+  const CudnnDescriptor graph = finishedGraph(target.handle);
+  std::optional<CudnnDescriptor> device;
+  if (!target.device.empty()) {
+    device = make(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+    device->set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, static_cast<int64_t>(target.device.size()),
+                target.device.data());
+    device->finish("a device's properties");
+    parts.push_back(*device);
   }
-  if (deterministic.empty())
-    return absl::UnimplementedError(absl::StrCat("each of the ", count,
+  std::vector<CudnnDescriptor> found = proposals(graph, CUDNN_HEUR_MODE_A, device ? &*device : nullptr);
+  SPLITCAST_RETURN_IF_ERROR(status);
+  std::vector<CudnnDescriptor> more = proposals(graph, CUDNN_HEUR_MODE_FALLBACK, device ? &*device : nullptr);
+  status = absl::OkStatus(); // graphs such as attention's have no fallback, which is no error
+  found.insert(found.end(), more.begin(), more.end());
+  if (found.empty())
+    return absl::UnimplementedError("cuDNN has no engine for this graph on this GPU");
+  std::vector<CudnnDescriptor> kept;
+  for (const CudnnDescriptor &configuration : found) {
+    SPLITCAST_ASSIGN_OR_RETURN(bool keeps, keepsNumbers(configuration, target.allowsTensorCores));
+    if (keeps)
+      kept.push_back(configuration);
+  }
+  if (kept.empty())
+    return absl::UnimplementedError(absl::StrCat("each of the ", found.size(),
                                                  " engine configurations that cuDNN has for this graph on this GPU "
-                                                 "may give other bits from run to run"));
-  return deterministic;
+                                                 "may give other bits from run to run, or rounds within sums"));
+  return kept;
 }
 
 } // namespace splitcast::runtime

@@ -57,6 +57,21 @@ public:
     int64_t uid;
   };
 
+  /// Which of the three tensors a convolution computes.
+  enum class ConvolutionMakes { Output, Input, Weight };
+  /// How windows lie, down and across.
+  struct Windows {
+    std::array<int64_t, 2> strides, padding, dilation;
+  };
+
+  /// The device that a graph is to run on: that of `handle`, or if that is null, the one that `device` describes.
+  struct Target {
+    cudnnHandle_t handle = nullptr;
+    std::string device = ""; ///< cuDNN's JSON
+    /// Whether tensor cores may be used; to these, operands of f32 are tf32.
+    bool allowsTensorCores = true;
+  };
+
   CudnnGraph() = default;
   CudnnGraph(const CudnnGraph &) = delete;
   CudnnGraph &operator=(const CudnnGraph &) = delete;
@@ -80,17 +95,24 @@ public:
   void matmul(const Tensor &x, const Tensor &y, const Tensor &result);
   /// Gives the same elements other strides.
   void reshape(const Tensor &x, const Tensor &result);
+  /// Adds the convolution of an input and a weight to an output, or the gradient of its input or weight, with sums in
+  /// f32. The quotient of the input's and the weight's channels is the number of groups.
+  void convolution(ConvolutionMakes makes, const Tensor &input, const Tensor &weight, const Tensor &output,
+                   const Windows &windows);
 
-  /// Returns ways to run the graph, the best first, without those that cuDNN calls nondeterministic. They must not
-  /// outlive the graph. They are for the device of `handle`, or if that is null, for the one that `deviceProperties`
-  /// (cuDNN's JSON) describes.
+  /// Returns ways to run the graph, the best first, without those that cuDNN calls nondeterministic, that round
+  /// operands or sums to fewer bits than their types have, or that transform them (FFT, Winograd), so that an infinity
+  /// would reach other elements. They must not outlive the graph.
   ///   Errors  Unimplemented: there is no way to run it.
-  absl::StatusOr<std::vector<CudnnDescriptor>> configurations(cudnnHandle_t handle,
-                                                              const std::string &deviceProperties = "");
+  absl::StatusOr<std::vector<CudnnDescriptor>> configurations(const Target &target);
 
 private:
   CudnnDescriptor make(cudnnBackendDescriptorType_t type) { return {type, status}; }
-  absl::StatusOr<bool> isDeterministic(const CudnnDescriptor &configuration);
+  CudnnDescriptor finishedGraph(cudnnHandle_t handle);
+  /// Asks the heuristics, which for some graphs have nothing in one of the modes.
+  std::vector<CudnnDescriptor> proposals(const CudnnDescriptor &graph, cudnnBackendHeurMode_t mode,
+                                         const CudnnDescriptor *device);
+  absl::StatusOr<bool> keepsNumbers(const CudnnDescriptor &configuration, bool allowsTensorCores);
   void addPointwise(cudnnPointwiseMode_t mode, cudnnDataType_t compute, const Tensor &x, const Tensor *y,
                     const Tensor *where, const Tensor &result, int64_t axis = -1);
 

@@ -1,8 +1,12 @@
 #include "runtime/cuda/CudnnPlan.h"
 
 #include "runtime/api/StatusMacros.h"
+#include "runtime/cuda/CudaStatus.h"
 
 #include "absl/strings/str_cat.h"
+
+#include <limits>
+#include <optional>
 
 namespace splitcast::runtime {
 
@@ -27,10 +31,14 @@ absl::StatusOr<cudnnHandle_t> cudnnHandle() {
   return handle;
 }
 
-absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::create(std::unique_ptr<CudnnGraph> graph) {
+absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::create(std::unique_ptr<CudnnGraph> graph, bool allowsTensorCores,
+                                                             int64_t mostWorkspaceBytes) {
   SPLITCAST_ASSIGN_OR_RETURN(cudnnHandle_t handle, cudnnHandle());
-  SPLITCAST_ASSIGN_OR_RETURN(std::vector<CudnnDescriptor> configurations, graph->configurations(handle));
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<CudnnDescriptor> configurations,
+                             graph->configurations({handle, "", allowsTensorCores}));
   absl::Status status;
+  std::optional<CudnnDescriptor> smallest;
+  int64_t fewest = std::numeric_limits<int64_t>::max();
   for (const CudnnDescriptor &configuration : configurations) {
     status = absl::OkStatus(); // a configuration that the heuristics propose may fail
     CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, status);
@@ -38,10 +46,16 @@ absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::create(std::unique_ptr<Cud
     plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
     plan.finish("a plan");
     const int64_t workspace = plan.number(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
-    if (status.ok())
-      return std::unique_ptr<CudnnPlan>(new CudnnPlan(std::move(graph), std::move(plan), workspace));
+    if (!status.ok() || (smallest && workspace >= fewest))
+      continue;
+    smallest = std::move(plan);
+    fewest = workspace;
+    if (workspace <= mostWorkspaceBytes)
+      break;
   }
-  return status;
+  if (!smallest)
+    return status;
+  return std::unique_ptr<CudnnPlan>(new CudnnPlan(std::move(graph), *std::move(smallest), fewest));
 }
 
 absl::Status CudnnPlan::run(const Pointers &pointers, void *workspaceData, cudaStream_t stream) const {
@@ -64,6 +78,17 @@ absl::Status CudnnPlan::run(const Pointers &pointers, void *workspaceData, cudaS
   if (status.ok())
     status = cudnnStatusOf(cudnnBackendExecute(handle, plan.get(), pack.get()), "running a plan");
   return status;
+}
+
+absl::StatusOr<std::shared_ptr<CudaScratch>> sharedCudnnScratch(int64_t bytes) {
+  static std::weak_ptr<CudaScratch> largest;
+  if (std::shared_ptr<CudaScratch> known = largest.lock(); known && known->bytes >= bytes)
+    return known;
+  auto made = std::make_shared<CudaScratch>(bytes);
+  if (!made->data())
+    return cudaStatus(cudaErrorMemoryAllocation, absl::StrCat("allocating cuDNN's workspace of ", bytes, " bytes"));
+  largest = made;
+  return made;
 }
 
 } // namespace splitcast::runtime

@@ -2,10 +2,12 @@
 #ifndef SPLITCAST_RUNTIME_CUDA_CUDNNPLAN_H
 #define SPLITCAST_RUNTIME_CUDA_CUDNNPLAN_H
 
+#include "runtime/cuda/CudaScratch.h"
 #include "runtime/cuda/CudnnGraph.h"
 
 #include "cuda_runtime_api.h"
 
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -17,9 +19,13 @@ absl::StatusOr<cudnnHandle_t> cudnnHandle();
 
 class CudnnPlan {
 public:
-  /// Compiles the kernels of a graph. This takes a second, so all calls of one configuration should share a plan.
+  /// Compiles the kernels of a graph: the first way that cuDNN proposes of those that need at most so many bytes of
+  /// workspace, or if all need more, the one that needs the fewest. This takes a second, so all calls of one
+  /// configuration should share a plan.
   ///   Errors  Unimplemented: cuDNN has no kernels for this graph on this GPU.
-  static absl::StatusOr<std::unique_ptr<CudnnPlan>> create(std::unique_ptr<CudnnGraph> graph);
+  static absl::StatusOr<std::unique_ptr<CudnnPlan>>
+  create(std::unique_ptr<CudnnGraph> graph, bool allowsTensorCores = true,
+         int64_t mostWorkspaceBytes = std::numeric_limits<int64_t>::max());
 
   int64_t workspaceBytes() const { return workspace; }
 
@@ -35,6 +41,10 @@ private:
   CudnnDescriptor plan;
   int64_t workspace;
 };
+
+/// Returns scratch that the calls of the process share, all on one stream. It grows: a call that needs more gets a new,
+/// larger one. Earlier calls keep theirs, since CUDA graphs may hold its address.
+absl::StatusOr<std::shared_ptr<CudaScratch>> sharedCudnnScratch(int64_t bytes);
 
 } // namespace splitcast::runtime
 

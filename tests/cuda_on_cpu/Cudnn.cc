@@ -3,6 +3,7 @@
 //
 // A descriptor is a table of attributes. A plan keeps the operations in their order; each is computed on whole tensors
 // in f32, and rounded to the type of its result, virtual ones too. What the project's graphs do not use is refused.
+// Several ways to run a convolution are proposed, of which the caller must leave out some (Way).
 //
 //===----------------------------------------------------------------------===//
 #include "tests/cuda_on_cpu/Halves.h"
@@ -17,6 +18,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 namespace splitcast::cuda_on_cpu {
 namespace {
@@ -30,6 +32,7 @@ struct Descriptor {
   bool isFinal = false;
   std::map<cudnnBackendAttributeName_t, std::string> attributes;
   std::shared_ptr<const OperationGraph> program = nullptr; ///< of a plan that is final: it outlives what it was made of
+  int64_t way = 0;                                         ///< of a plan, too
 
   template <typename T> std::vector<T> all(cudnnBackendAttributeName_t name) const {
     auto found = attributes.find(name);
@@ -109,12 +112,64 @@ template <typename Visit> void forEach(const Extents &extents, Visit visit) {
           visit(at);
 }
 
+/// The operands and the result of a convolution among its three tensors.
+struct ConvolutionNames {
+  cudnnBackendAttributeName_t description, x, y, result;
+  bool makesOutput, makesInput;
+};
+
+std::optional<ConvolutionNames> convolutionOf(cudnnBackendDescriptorType_t kind) {
+  switch (kind) {
+  case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
+    return ConvolutionNames{CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+                            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+                            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+                            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+                            true,
+                            false};
+  case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
+    return ConvolutionNames{CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+                            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+                            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+                            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+                            false,
+                            true};
+  case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
+    return ConvolutionNames{CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+                            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+                            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+                            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+                            false,
+                            false};
+  default:
+    return std::nullopt;
+  }
+}
+
 struct Operation {
   cudnnBackendDescriptorType_t kind;
   int mode = 0; ///< of a pointwise operation or a reduction
   int64_t axis = -1;
   TensorInfo x, y, where, result;
+  std::array<int64_t, 2> strides = {}, padding = {}, dilation = {}; ///< of a convolution
 };
+
+/// What is proposed for a graph, in this order. Attention has only TensorCores.
+enum class Way : int64_t {
+  Winograd,    ///< of convolutions, and not to be chosen
+  Large,       ///< like TensorCores, with more workspace than a plan gives
+  TensorCores, ///< operands of f32 are rounded to tf32
+  Plain
+};
+
+float tf32Of(float value) {
+  constexpr uint32_t kLost = (1U << 13) - 1;
+  uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(bits));
+  bits = (bits + kLost / 2 + ((bits >> 13) & 1)) & ~kLost;
+  std::memcpy(&value, &bits, sizeof(bits));
+  return value;
+}
 
 /// The graph of one plan, and the values while it runs.
 class OperationGraph {
@@ -127,12 +182,31 @@ public:
     return program;
   }
 
-  absl::Status run(const std::map<int64_t, void *> &addresses, const std::map<int64_t, float> &numbers) const {
+  bool isConvolution() const { return operations.size() == 1 && convolutionOf(operations[0].kind); }
+
+  int64_t workspaceBytes(Way way) const {
+    constexpr int64_t kFew = 4096, kTooMany = int64_t{1} << 30;
+    if (way == Way::Large)
+      return kTooMany;
+    if (way == Way::Plain || !isConvolution())
+      return kFew;
+    int64_t bytes = 0; // a copy of each tensor
+    for (const TensorInfo *tensor : {&operations[0].x, &operations[0].y, &operations[0].result})
+      bytes += (tensor->lastOffset() + 1) * tensor->elementBytes();
+    return bytes;
+  }
+
+  absl::Status run(Way way, const std::map<int64_t, void *> &addresses, const std::map<int64_t, float> &numbers) const {
+    if (way == Way::Winograd)
+      return absl::UnimplementedError("a way that its numerical notes warn of");
     Values values;
     for (const Operation &operation : operations) {
       for (const TensorInfo *input : {&operation.x, &operation.y, &operation.where})
         if (absl::Status status = load(*input, addresses, numbers, values); !status.ok())
           return status;
+      if (way != Way::Plain && isConvolution())
+        for (int64_t uid : {operation.x.uid, operation.y.uid})
+          std::transform(values[uid].begin(), values[uid].end(), values[uid].begin(), tf32Of);
       std::vector<float> &result = values[operation.result.uid];
       result.assign(operation.result.lastOffset() + 1, 0);
       if (!compute(operation, values, result))
@@ -158,9 +232,31 @@ public:
 private:
   using Values = std::map<int64_t, std::vector<float>>; ///< by the tensor's strides
 
+  static bool takeWindows(Operation &operation, const Descriptor &from) {
+    auto take = [&](std::array<int64_t, 2> &to, cudnnBackendAttributeName_t name) {
+      const auto numbers = from.all<int64_t>(name);
+      std::copy_n(numbers.begin(), std::min(numbers.size(), to.size()), to.begin());
+      return numbers.size() == to.size();
+    };
+    std::array<int64_t, 2> behind = {};
+    return from.isFinal && take(operation.strides, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES) &&
+           take(operation.padding, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS) &&
+           take(behind, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS) && behind == operation.padding &&
+           take(operation.dilation, CUDNN_ATTR_CONVOLUTION_DILATIONS) &&
+           from.one<int64_t>(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS) == 2 &&
+           from.one(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CONVOLUTION) == CUDNN_CROSS_CORRELATION;
+  }
+
   bool add(const Descriptor &from) {
     Operation operation{from.type, 0, -1, {}, {}, {}, {}};
     auto take = [&](TensorInfo &to, cudnnBackendAttributeName_t name) { to = TensorInfo::of(from.part(name)); };
+    if (const std::optional<ConvolutionNames> names = convolutionOf(from.type)) {
+      take(operation.x, names->x);
+      take(operation.y, names->y);
+      take(operation.result, names->result);
+      operations.push_back(operation);
+      return takeWindows(operations.back(), *from.part(names->description));
+    }
     switch (from.type) {
     case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR: {
       const Descriptor *description = from.part(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
@@ -247,6 +343,10 @@ private:
       return reduce(operation, values.at(operation.x.uid), result);
     case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR:
       return multiply(operation, values.at(operation.x.uid), values.at(operation.y.uid), result);
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
+      return convolve(operation, values.at(operation.x.uid), values.at(operation.y.uid), result);
     default: // a view
       result = values.at(operation.x.uid);
       return result.size() == static_cast<size_t>(operation.result.lastOffset() + 1);
@@ -318,12 +418,70 @@ private:
            o.y.extents[3] == o.result.extents[3];
   }
 
+  /// Adds all products of a convolution up, each into the element that it belongs to.
+  static bool convolve(const Operation &o, const std::vector<float> &x, const std::vector<float> &y,
+                       std::vector<float> &result) {
+    const ConvolutionNames names = *convolutionOf(o.kind);
+    const TensorInfo &image = names.makesOutput  ? o.x
+                              : names.makesInput ? o.result
+                                                 : o.y,
+                     &weight = names.makesOutput || names.makesInput ? o.y : o.result,
+                     &output = names.makesOutput ? o.result : o.x;
+    const int64_t channels = weight.extents[1], groups = image.extents[1] / channels,
+                  outputs = weight.extents[0] / groups;
+    forEach(output.extents, [&](const Extents &to) {
+      forEach({1, channels, weight.extents[2], weight.extents[3]}, [&](const Extents &tap) {
+        Extents at = {to[0], to[1] / outputs * channels + tap[1], 0, 0};
+        for (const size_t d : {0, 1})
+          at[2 + d] = to[2 + d] * o.strides[d] + tap[2 + d] * o.dilation[d] - o.padding[d];
+        if (at[2] < 0 || at[2] >= image.extents[2] || at[3] < 0 || at[3] >= image.extents[3])
+          return;
+        const int64_t ofImage = image.offset(at), ofOutput = output.offset(to),
+                      ofWeight = weight.offset({to[1], tap[1], tap[2], tap[3]});
+        if (names.makesOutput)
+          result[ofOutput] += x[ofImage] * y[ofWeight];
+        else if (names.makesInput)
+          result[ofImage] += x[ofOutput] * y[ofWeight];
+        else
+          result[ofWeight] += x[ofOutput] * y[ofImage];
+      });
+    });
+    return image.extents[0] == output.extents[0] && image.extents[1] == groups * channels &&
+           output.extents[1] == weight.extents[0] && weight.extents[0] == groups * outputs;
+  }
+
   std::vector<Operation> operations;
 };
 
 Descriptor &of(cudnnBackendDescriptor_t descriptor) { return *static_cast<Descriptor *>(descriptor); }
 
-constexpr int64_t kWorkspaceBytes = 4096;
+Way wayOf(const Descriptor &configurationOrEngine) {
+  return configurationOrEngine.one(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, Way::TensorCores);
+}
+
+void setWay(Descriptor &configurationOrEngine, Way way) {
+  configurationOrEngine.attributes[CUDNN_ATTR_ENGINE_GLOBAL_INDEX] =
+      std::string(reinterpret_cast<const char *>(&way), sizeof(way));
+}
+
+std::vector<Way> waysOf(const OperationGraph &graph, bool isFallback) {
+  if (isFallback)
+    return graph.isConvolution() ? std::vector{Way::Plain} : std::vector<Way>();
+  return graph.isConvolution() ? std::vector{Way::Winograd, Way::Large, Way::TensorCores}
+                               : std::vector{Way::TensorCores};
+}
+
+std::vector<cudnnBackendNumericalNote_t> notesOf(Way way) {
+  std::vector<cudnnBackendNumericalNote_t> notes;
+  if (way != Way::Plain)
+    notes.push_back(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+  if (way == Way::Winograd)
+    notes.push_back(CUDNN_NUMERICAL_NOTE_WINOGRAD);
+  if (std::getenv("SPLITCAST_CUDA_ON_CPU_NONDETERMINISTIC"))
+    notes.push_back(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+  return notes;
+}
+
 cudaStream_t chosenStream = cudaStreamLegacy;
 thread_local std::string lastError;
 
@@ -363,7 +521,7 @@ const char *cudnnGetErrorString(cudnnStatus_t status) {
 void cudnnGetLastErrorString(char *text, size_t bytes) { lastError.copy(text, bytes - 1); }
 
 cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *descriptor) {
-  *descriptor = new Descriptor{type, false, {}, nullptr};
+  *descriptor = new Descriptor{type, false, {}, nullptr, 0};
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -388,41 +546,47 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
     if (!program.ok())
       return refuse(program.status());
     made.program = *program;
+    made.way = static_cast<int64_t>(wayOf(*configuration));
   }
   made.isFinal = true;
   return CUDNN_STATUS_SUCCESS;
 }
 
-/// Heuristics propose one configuration: to run the graph as it is.
 cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
-                                       cudnnBackendAttributeType_t, int64_t, int64_t *count, void *values) {
+                                       cudnnBackendAttributeType_t, int64_t requested, int64_t *count, void *values) {
+  const Descriptor &asked = of(descriptor);
+  *count = 1;
   if (name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE) {
-    *count = 1;
-    std::memcpy(values, &kWorkspaceBytes, sizeof(kWorkspaceBytes));
+    const int64_t bytes = asked.program->workspaceBytes(static_cast<Way>(asked.way));
+    std::memcpy(values, &bytes, sizeof(bytes));
     return CUDNN_STATUS_SUCCESS;
   }
   if (name == CUDNN_ATTR_ENGINECFG_ENGINE) {
-    *count = 1;
+    setWay(of(*static_cast<cudnnBackendDescriptor_t *>(values)), wayOf(asked));
     return CUDNN_STATUS_SUCCESS;
   }
   if (name == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE) {
-    const bool isShaky = std::getenv("SPLITCAST_CUDA_ON_CPU_NONDETERMINISTIC") != nullptr;
-    *count = isShaky ? 2 : 1;
-    const cudnnBackendNumericalNote_t notes[] = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE,
-                                                 CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC};
-    std::copy_n(notes, *count, static_cast<cudnnBackendNumericalNote_t *>(values));
+    const std::vector<cudnnBackendNumericalNote_t> notes = notesOf(wayOf(asked));
+    *count = static_cast<int64_t>(notes.size());
+    std::copy(notes.begin(), notes.end(), static_cast<cudnnBackendNumericalNote_t *>(values));
     return CUDNN_STATUS_SUCCESS;
   }
   if (name != CUDNN_ATTR_ENGINEHEUR_RESULTS)
     return refuse(absl::UnimplementedError(absl::StrCat("attribute ", name, " is not told")));
-  const Descriptor *graph = of(descriptor).part(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
-  if (auto program = OperationGraph::of(*graph); !program.ok())
+  const Descriptor *graph = asked.part(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+  auto program = OperationGraph::of(*graph);
+  if (!program.ok())
     return refuse(program.status());
-  Descriptor &proposed = of(*static_cast<cudnnBackendDescriptor_t *>(values));
-  proposed.attributes[CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH] =
-      std::string(reinterpret_cast<const char *>(&graph), sizeof(graph));
-  proposed.isFinal = true;
-  *count = 1;
+  const bool isFallback = asked.one(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_HEUR_MODE_A) == CUDNN_HEUR_MODE_FALLBACK;
+  const std::vector<Way> ways = waysOf(**program, isFallback);
+  *count = std::min(requested, static_cast<int64_t>(ways.size()));
+  for (int64_t i = 0; i < *count; ++i) {
+    Descriptor &proposed = of(static_cast<cudnnBackendDescriptor_t *>(values)[i]);
+    proposed.attributes[CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH] =
+        std::string(reinterpret_cast<const char *>(&graph), sizeof(graph));
+    setWay(proposed, ways[i]);
+    proposed.isFinal = true;
+  }
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -430,6 +594,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t plan, 
   std::shared_ptr<const OperationGraph> program = of(plan).program;
   if (!program)
     return refuse(absl::FailedPreconditionError("a plan that is not final"));
+  const Way way = static_cast<Way>(of(plan).way);
   const auto uids = of(pack).all<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
   const auto pointers = of(pack).all<void *>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
   std::map<int64_t, void *> addresses;
@@ -438,12 +603,13 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t plan, 
   auto *workspace = of(pack).one<void *>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
   auto numbers = program->takeNumbers(addresses);
   cudaError_t error = streamOf(chosenStream).add({"a plan of cuDNN's", [=]() -> absl::Status {
-                                                    if (absl::Status status = Memory::get().check(
-                                                            workspace, kWorkspaceBytes, "cuDNN's workspace");
+                                                    const int64_t bytes = program->workspaceBytes(way);
+                                                    if (absl::Status status =
+                                                            Memory::get().check(workspace, bytes, "cuDNN's workspace");
                                                         !status.ok())
                                                       return status;
-                                                    std::memset(workspace, 0xEE, kWorkspaceBytes);
-                                                    return program->run(addresses, numbers);
+                                                    std::memset(workspace, 0xEE, bytes);
+                                                    return program->run(way, addresses, numbers);
                                                   }});
   return error == cudaSuccess ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
 }

@@ -1,5 +1,6 @@
 // cuDNN takes attention's graphs: its heuristics propose kernels for a GPU that is only described. Nothing runs.
 #include "runtime/cuda/CudnnAttention.h"
+#include "tests/gpu/DescribedGpus.h"
 
 #include <gtest/gtest.h>
 
@@ -11,25 +12,6 @@ namespace {
 using runtime::AttentionSizes;
 using runtime::CudnnDescriptor;
 using runtime::CudnnGraph;
-
-/// What the heuristics ask about a device, as an H200 or an A100 would answer.
-std::string deviceOf(const std::string &name, int version, int multiprocessors, int sharedBytes) {
-  return "{\"maxGridSize\":[2147483647,65535,65535],\"maxBlockSize\":[1024,1024,64],\"regsPerBlock\":65536,"
-         "\"multiProcessorCount\":" +
-         std::to_string(multiprocessors) +
-         ",\"warpSize\":32,\"maxSharedMemoryPerBlock\":49152,\"maxSharedMemoryPerBlockOptin\":" +
-         std::to_string(sharedBytes) +
-         ",\"reservedSharedMemoryPerBlock\":1024,\"maxRegistersPerSM\":65536,\"maxCtasPerSM\":32,"
-         "\"maxThreadsPerBlock\":1024,\"maxThreadsPerSM\":2048,\"pciDeviceId\":0,\"isTccDriver\":0,"
-         "\"supportCoopLaunch\":1,\"totalGlobalMem\":85899345920,\"smClockRateKHz\":1980000,\"memClockRateKHz\":"
-         "3201000,"
-         "\"l2CacheSize\":62914560,\"cudaDeviceId\":0,\"deviceVer\":" +
-         std::to_string(version) + ",\"driverVer\":13000,\"deviceName\":\"" + name + "\"}";
-}
-
-const std::string kHopper = deviceOf("NVIDIA H200", 900, 132, 232448),
-                  kAmpere = deviceOf("NVIDIA A100-SXM4-80GB", 800, 108, 166912),
-                  kTuring = deviceOf("Tesla T4", 750, 40, 65536);
 
 AttentionSizes sizesOf(int64_t positions, int64_t keys, int64_t width, bool isCausal,
                        cudnnDataType_t type = CUDNN_DATA_BFLOAT16) {
@@ -43,7 +25,7 @@ absl::StatusOr<size_t> proposals(const AttentionSizes &sizes, bool isGradient, c
     buildAttentionGradient(graph, sizes);
   else
     buildAttention(graph, sizes, /*keepsStatistics=*/true);
-  auto configurations = graph.configurations(nullptr, device);
+  auto configurations = graph.configurations({nullptr, device});
   if (!configurations.ok())
     return configurations.status();
   return configurations->size();
@@ -67,7 +49,7 @@ TEST(CudnnAttentionTest, NeedsNoStatistics) {
   CudnnGraph graph;
   auto uids = buildAttention(graph, sizesOf(1024, 1024, 64, true), /*keepsStatistics=*/false);
   EXPECT_EQ(uids.statistics, 0);
-  EXPECT_TRUE(graph.configurations(nullptr, kHopper).ok());
+  EXPECT_TRUE(graph.configurations({nullptr, kHopper}).ok());
 }
 
 TEST(CudnnAttentionTest, SaysWhatItHasNoKernelsFor) {
@@ -96,7 +78,7 @@ TEST(CudnnAttentionTest, KeepsTheFirstError) {
   CudnnGraph graph;
   auto x = graph.between({1, 1, 4, 4}), y = graph.between({1, 1, 5, 4});
   graph.matmul(x, y, graph.between({1, 1, 4, 4}));
-  auto configurations = graph.configurations(nullptr, kHopper);
+  auto configurations = graph.configurations({nullptr, kHopper});
   EXPECT_EQ(configurations.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_NE(configurations.status().message().find("product"), std::string::npos) << configurations.status();
 }

@@ -97,6 +97,23 @@ private:
   const int64_t givenWorkspace, hostWorkspace;
 };
 
+/// The host's version of a call that has a workspace only on GPUs.
+class WithoutWorkspace final : public Launchable {
+public:
+  WithoutWorkspace(std::unique_ptr<Launchable> inner, int64_t workspace)
+      : inner(std::move(inner)), workspace(workspace) {}
+  absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
+    if (buffers.empty() || buffers.back().bytes != workspace)
+      return absl::InvalidArgumentError(absl::StrCat("a call lacks its workspace of ", workspace, " bytes"));
+    std::memset(buffers.back().data, 0xff, workspace); // what is there is nobody else's
+    return inner->launch(buffers.first(buffers.size() - 1), stream);
+  }
+
+private:
+  const std::unique_ptr<Launchable> inner;
+  const int64_t workspace;
+};
+
 class HostProduct final : public runtime::ProductCall {
 public:
   explicit HostProduct(const runtime::StridedProduct &p) : p(p) {
@@ -163,6 +180,12 @@ private:
 
 absl::StatusOr<std::unique_ptr<Launchable>> emulateLibraryCall(runtime::Device &host, runtime::Device &device,
                                                                exec::LibraryCallAttrInterface call) {
+  if (auto convolution = mlir::dyn_cast<exec::ConvolutionAttr>(call); convolution && convolution.getWorkspace()) {
+    absl::StatusOr<std::unique_ptr<Launchable>> inner = host.libraryCall(convolution.withWorkspace(std::nullopt));
+    if (!inner.ok())
+      return inner.status();
+    return std::make_unique<WithoutWorkspace>(*std::move(inner), *convolution.getWorkspace());
+  }
   auto attention = mlir::dyn_cast<exec::AttentionAttr>(call);
   auto embedding = mlir::dyn_cast<exec::EmbeddingGradAttr>(call);
   const std::optional<int64_t> workspace = attention   ? attention.getWorkspace()

@@ -153,6 +153,12 @@ func.func private @f() attributes {call = #exec.convolution<call = "convolution"
 
 // -----
 
+// @convolution_c1
+// expected-error @below {{call of 'convolution' has workspace = -8; it must be at least 0}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32, workspace = -8>}
+
+// -----
+
 func.func private @convolution_c1_legal() attributes {call0 = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>, call1 = #exec.convolution<call = "convolution_data_grad", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f16>, call2 = #exec.convolution<call = "convolution_weight_grad", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = bf16>}
 
 // -----
