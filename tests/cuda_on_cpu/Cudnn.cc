@@ -185,7 +185,7 @@ public:
   bool isConvolution() const { return operations.size() == 1 && convolutionOf(operations[0].kind); }
 
   int64_t workspaceBytes(Way way) const {
-    constexpr int64_t kFew = 4096, kTooMany = int64_t{1} << 30;
+    constexpr int64_t kFew = 4096, kTooMany = int64_t{1} << 50;
     if (way == Way::Large)
       return kTooMany;
     if (way == Way::Plain || !isConvolution())
