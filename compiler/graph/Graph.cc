@@ -464,7 +464,10 @@ static bool minimizeBy(GraphBuilder &b, Value loss, const Optimizer &optimizer, 
       options.schedule ? nn::RateScheduleAttr::get(context, *options.schedule) : nn::RateScheduleAttr(),
       number(options.clipNorm), number(options.clipValue),
       options.lossScale ? nn::LossScaleAttr::get(context, *options.lossScale) : nn::LossScaleAttr(),
-      groups.empty() ? ArrayAttr() : ArrayAttr::get(context, groups));
+      groups.empty() ? ArrayAttr() : ArrayAttr::get(context, groups),
+      options.variables.empty() ? ArrayAttr()
+                                : Builder(context).getStrArrayAttr(
+                                      SmallVector<StringRef>(options.variables.begin(), options.variables.end())));
 }
 
 /// Returns whether this graph made the tensor; otherwise it records an error.
@@ -562,10 +565,18 @@ static void complete(GraphState &state, GraphFunction &function) {
   state.builder.setInsertionPointToEnd(&body);
   state.builder.create<func::ReturnOp>(function.op.getLoc(), results);
   function.op.setType(state.builder.getFunctionType(body.getArgumentTypes(), ValueRange(results).getTypes()));
+  const auto withName = [&](DictionaryAttr attributes, const std::string &name) {
+    NamedAttrList all(attributes);
+    all.set("sbp.name", state.builder.getStringAttr(name));
+    return all.getDictionary(&state.context);
+  };
+  SmallVector<DictionaryAttr> ofInputs, ofOutputs; // all at once: each change makes a list of all of them
   for (auto [index, name] : llvm::enumerate(function.inputNames))
-    function.op.setArgAttr(index, "sbp.name", state.builder.getStringAttr(name));
+    ofInputs.push_back(withName(function.op.getArgAttrDict(index), name));
   for (auto [index, output] : llvm::enumerate(function.outputs))
-    function.op.setResultAttr(index, "sbp.name", state.builder.getStringAttr(output.first));
+    ofOutputs.push_back(withName(function.op.getResultAttrDict(index), output.first));
+  function.op.setAllArgAttrs(ofInputs);
+  function.op.setAllResultAttrs(ofOutputs);
 }
 
 absl::StatusOr<ModuleOp> Graph::finish() {

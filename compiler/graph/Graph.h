@@ -179,6 +179,10 @@ struct StepOptions {
   /// The step's optimizer updates the variables that are in no group. A variable in two groups is an error, and so is a
   /// group without a trained variable.
   std::vector<ParameterGroup> groups = {};
+  /// If it is not empty, the step trains only the variables with these names, in which a star stands for any
+  /// characters; the others are constants to it. So each of a GAN's two steps trains its own. A name is an error if the
+  /// step trains no variable of that name.
+  std::vector<std::string> variables = {};
 };
 
 //===----------------------------------------------------------------------===//

@@ -102,6 +102,7 @@ constexpr Option<StepOptions> kStepOptions[] = {
     {"clip_value", [](StepOptions &to, const py::object &of) { to.clipValue = of.cast<double>(); }},
     {"loss_scale", [](StepOptions &to, const py::object &of) { to.lossScale = of.cast<LossScale>(); }},
     {"groups", [](StepOptions &to, const py::object &of) { to.groups = of.cast<std::vector<ParameterGroup>>(); }},
+    {"variables", [](StepOptions &to, const py::object &of) { to.variables = of.cast<std::vector<std::string>>(); }},
 };
 constexpr const char *kMinimizeDoc =
     "Makes the function a training step: differentiates the scalar loss and updates the variables that it depends "
@@ -109,7 +110,8 @@ constexpr const char *kMinimizeDoc =
     "accumulate (1): the number of micro-batches that the step is computed in. accumulate_order: when gradients of "
     "micro-batches are reduced, per-micro-batch or per-step. reproducible: whether sums over the batch are exact. "
     "schedule: a RateSchedule. clip_norm, clip_value: how gradients are clipped; give at most one. loss_scale: a "
-    "LossScale. groups: a list of ParameterGroup.";
+    "LossScale. groups: a list of ParameterGroup. variables: the names of those that are trained, with stars for any "
+    "characters; by default all that are trainable.";
 
 constexpr Option<VariableOptions> kVariableOptions[] = {
     {"dtype", [](VariableOptions &to, const py::object &of) { to.type = of.cast<ElementType>(); }},

@@ -14,6 +14,7 @@
 
 #include <cstring>
 #include <pybind11/stl.h>
+#include <unordered_map>
 
 namespace py = pybind11;
 
@@ -88,15 +89,20 @@ public:
     return known.emplace(function, std::move(ports)).first->second;
   }
 
+  py::dict described; ///< what Session.variables returns copies of
+
   const Session::Variable &variable(const std::string &name) {
-    for (const Session::Variable &each : variables())
-      if (each.name == name)
-        return each;
+    const std::vector<Session::Variable> &all = variables();
+    if (auto found = places.find(name); found != places.end())
+      return all[found->second];
     raise(absl::NotFoundError(absl::StrCat("there is no variable '", name, "'; the names are in Session.variables")));
   }
   const std::vector<Session::Variable> &variables() {
-    if (allVariables.empty())
+    if (allVariables.empty()) {
       allVariables = get().variables();
+      for (size_t i = 0; i < allVariables.size(); ++i)
+        places[allVariables[i].name] = i;
+    }
     return allVariables;
   }
 
@@ -106,6 +112,7 @@ private:
   int64_t number = 0; ///< from ThisRank::beforeEnd
   std::map<std::string, Ports> known;
   std::vector<Session::Variable> allVariables;
+  std::unordered_map<std::string, size_t> places; ///< in these, by name
 };
 
 //===----------------------------------------------------------------------===//
@@ -323,10 +330,10 @@ py::dict reportOf(OwnedSession &session, const std::string &function) {
 //===----------------------------------------------------------------------===//
 
 py::dict variablesOf(OwnedSession &session) {
-  py::dict result;
-  for (const Session::Variable &each : session.variables())
-    result[each.name.c_str()] = py::make_tuple(each.type, py::tuple(py::cast(each.shape)));
-  return result;
+  if (session.described.empty())
+    for (const Session::Variable &each : session.variables())
+      session.described[each.name.c_str()] = py::make_tuple(each.type, py::tuple(py::cast(each.shape)));
+  return session.described.attr("copy")();
 }
 
 py::object readVariable(OwnedSession &session, const std::string &name) {

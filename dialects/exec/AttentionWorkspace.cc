@@ -15,6 +15,37 @@ std::optional<int64_t> sum(std::optional<int64_t> a, std::optional<int64_t> b) {
   return a && b ? sbp::checkedSum(*a, *b) : std::nullopt;
 }
 
+std::optional<SampleInFloats> inFloats(const AttentionExtents &call, int64_t heads,
+                                       std::optional<int64_t> (*workspaceOf)(const AttentionExtents &)) {
+  constexpr int64_t kFloat = 4;
+  SampleInFloats made;
+  made.one = call;
+  made.one.samples = 1;
+  made.one.heads = heads;
+  made.one.hasStatistics = call.hasStatistics && !call.isGradient; // these gradients do without
+  made.one.elementBytes = kFloat;
+  std::optional<int64_t> end = 0;
+  const auto place = [&](int64_t &begin, std::optional<int64_t> bytes) {
+    begin = end.value_or(0);
+    end = sum(end, bytes);
+  };
+  const std::optional<int64_t> query = alignedBytes({call.positions, heads, call.width}, kFloat),
+                               key = alignedBytes({call.keys, heads, call.width}, kFloat);
+  if (call.isGradient)
+    place(made.gradient, query);
+  place(made.query, query);
+  place(made.key, key);
+  place(made.value, key);
+  place(made.result, query);
+  if (call.isGradient) {
+    place(made.keyGrad, key);
+    place(made.valueGrad, key);
+  }
+  place(made.workspace, workspaceOf(made.one));
+  made.total = end.value_or(0);
+  return end ? std::optional(made) : std::nullopt;
+}
+
 } // namespace
 
 bool isAddressable(const AttentionExtents &call) {
@@ -25,37 +56,16 @@ std::optional<int64_t> hostAttentionWorkspace(const AttentionExtents &call) {
   constexpr int64_t kSmallFloat = 2;
   if (call.elementBytes > kSmallFloat)
     return alignedBytes({2 * kAttentionBlock, call.keys}, call.elementBytes);
-  const std::optional<HeadInFloats> head = headInFloats(call);
+  const std::optional<SampleInFloats> head = headInFloats(call);
   return head ? std::optional(head->total) : std::nullopt;
 }
 
-std::optional<HeadInFloats> headInFloats(const AttentionExtents &call) {
-  constexpr int64_t kFloat = 4;
-  HeadInFloats head;
-  head.one = call;
-  head.one.samples = head.one.heads = 1;
-  head.one.hasStatistics = call.hasStatistics && !call.isGradient; // the host's gradient does without
-  head.one.elementBytes = kFloat;
-  std::optional<int64_t> end = 0;
-  const auto place = [&](int64_t &begin, std::optional<int64_t> bytes) {
-    begin = end.value_or(0);
-    end = sum(end, bytes);
-  };
-  const std::optional<int64_t> query = alignedBytes({call.positions, call.width}, kFloat),
-                               key = alignedBytes({call.keys, call.width}, kFloat);
-  if (call.isGradient)
-    place(head.gradient, query);
-  place(head.query, query);
-  place(head.key, key);
-  place(head.value, key);
-  place(head.result, query);
-  if (call.isGradient) {
-    place(head.keyGrad, key);
-    place(head.valueGrad, key);
-  }
-  place(head.workspace, hostAttentionWorkspace(head.one));
-  head.total = end.value_or(0);
-  return end ? std::optional(head) : std::nullopt;
+std::optional<SampleInFloats> headInFloats(const AttentionExtents &call) {
+  return inFloats(call, 1, hostAttentionWorkspace);
+}
+
+std::optional<SampleInFloats> sampleInFloats(const AttentionExtents &call) {
+  return inFloats(call, call.heads, deviceAttentionWorkspace);
 }
 
 std::optional<int64_t> sampleScoresBytes(const AttentionExtents &call) {
@@ -71,6 +81,10 @@ std::optional<int64_t> deviceAttentionWorkspace(const AttentionExtents &call) {
   constexpr int64_t kStatistics = 3, kFloat = 4;
   if (isTileAttention(call))
     return call.isGradient ? sbp::checkedBytes({kStatistics, call.samples, call.heads, call.positions}, kFloat) : 0;
+  if (call.elementBytes < kFloat) {
+    const std::optional<SampleInFloats> sample = sampleInFloats(call);
+    return sample ? std::optional(sample->total) : std::nullopt;
+  }
   const std::optional<int64_t> scores = sampleScoresBytes(call);
   return call.isGradient ? sum(scores, scores) : scores;
 }

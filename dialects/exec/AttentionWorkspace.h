@@ -33,14 +33,15 @@ inline constexpr int64_t kAttentionBlock = 64;
 /// come before these, in f32.
 std::optional<int64_t> hostAttentionWorkspace(const AttentionExtents &call);
 
-/// The call for one sample and head in f32, for a call of 16-bit floats, and where its operands begin in the workspace:
-/// gradient (only if the call is a gradient), query, key, value, then its results and its own workspace.
-struct HeadInFloats {
+/// The call for one sample, of all heads or one, in f32, for a call of 16-bit floats, and where its operands begin in
+/// the workspace: gradient (only if the call is a gradient), query, key, value, then its results and its own workspace.
+struct SampleInFloats {
   AttentionExtents one;
   int64_t gradient = 0, query = 0, key = 0, value = 0, result = 0, keyGrad = 0, valueGrad = 0, workspace = 0;
   int64_t total = 0; ///< bytes
 };
-std::optional<HeadInFloats> headInFloats(const AttentionExtents &call);
+/// For one head, with the workspace of the host.
+std::optional<SampleInFloats> headInFloats(const AttentionExtents &call);
 
 //===----------------------------------------------------------------------===//
 // runtime/gpu
@@ -53,8 +54,12 @@ bool isTileAttention(const AttentionExtents &call);
 /// Returns the bytes of the scores of one sample, aligned.
 std::optional<int64_t> sampleScoresBytes(const AttentionExtents &call);
 
+/// For all heads, with the workspace of the device.
+std::optional<SampleInFloats> sampleInFloats(const AttentionExtents &call);
+
 /// Returns the bytes of three numbers per row of the scores for the gradient of a call that isTileAttention, else those
-/// of the scores of one sample, and for the gradient also those of the scores' gradients.
+/// of the scores of one sample, and for the gradient also those of the scores' gradients; for 16-bit floats, those of a
+/// sample in f32.
 std::optional<int64_t> deviceAttentionWorkspace(const AttentionExtents &call);
 
 //===----------------------------------------------------------------------===//

@@ -100,6 +100,10 @@ mlir::Value buildGeneric(mlir::OpBuilder &builder, mlir::Location loc, mlir::Ran
 
 /// Whether `pattern`, in which a star stands for any characters, matches all of `text`.
 bool matchesPattern(llvm::StringRef pattern, llvm::StringRef text);
+/// Whether one of `patterns`, which are strings, matches all of `text`.
+bool matchesAny(mlir::ArrayAttr patterns, llvm::StringRef text);
+/// Whether there are elements, and all are strings that are not empty.
+bool arePatterns(mlir::ArrayAttr patterns);
 
 /// Builds the index at which part `number` begins, an i64, if each part has `each` indices; `before` is added if it is
 /// not null.

@@ -63,16 +63,19 @@ def Nn_MinimizeOp : Nn_Op<"minimize"> {
     it before anything else. A step in which a gradient is not finite then updates only the scale; the function's own
     assignments still happen. With `{groups = [#nn.parameters<"no_decay" of ["*.bias"] with #nn.adamw<lr = 0.001,
     weight_decay = 0.0>>]}`, that optimizer updates the variables with matching names; its learning rate is the variable
-    `optimizer.no_decay.learning_rate`.
+    `optimizer.no_decay.learning_rate`. With `{variables = ["generator.*"]}`, it trains only the variables with such
+    names; the others are constants to this loss.
     - C1: The loss is a scalar.
     - C2: The optimizer and the schedule are known.
     - C3: clip_norm and clip_value are finite numbers above 0, and at most one of them is present.
     - C4: A loss with a loss_scale is f32 or f64.
     - C5: Groups have distinct names.
+    - C6: If there are `variables`, they are names, with stars for any characters.
   }];
   let arguments = (ins Nn_FloatTensor:$loss, AnyAttr:$optimizer, OptionalAttr<AnyAttr>:$schedule,
                        OptionalAttr<F64Attr>:$clip_norm, OptionalAttr<F64Attr>:$clip_value,
-                       OptionalAttr<Nn_LossScaleAttr>:$loss_scale, OptionalAttr<Nn_ParametersArray>:$groups);
+                       OptionalAttr<Nn_LossScaleAttr>:$loss_scale, OptionalAttr<Nn_ParametersArray>:$groups,
+                       OptionalAttr<ArrayAttr>:$variables);
   let assemblyFormat = "$loss attr-dict `:` type($loss) `with` $optimizer (`schedule` $schedule^)?";
   let hasVerifier = 1;
 }

@@ -53,7 +53,12 @@ LogicalResult MinimizeOp::verify() {
   if (getLossScale() && !canScale(getLoss().getType()))
     return emitOpError() << "has a loss_scale and a loss of type " << getLoss().getType()
                          << ", which scales overflow; compute the loss in f32";
-  return verifyGroupNames(*this);
+  if (failed(verifyGroupNames(*this)))
+    return failure();
+  if (getVariablesAttr() && !arePatterns(getVariablesAttr()))
+    return emitOpError() << "has variables = " << getVariablesAttr()
+                         << "; give names, with stars for any characters: [\"generator.*\"]";
+  return success();
 }
 
 LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {

@@ -25,10 +25,20 @@ bool nn::matchesPattern(StringRef pattern, StringRef text) {
   return text.ends_with(pieces.back());
 }
 
-bool ParametersAttr::matches(StringRef variable) const {
-  return llvm::any_of(getPatterns().getAsRange<StringAttr>(),
-                      [&](StringAttr pattern) { return matchesPattern(pattern, variable); });
+bool nn::matchesAny(ArrayAttr patterns, StringRef text) {
+  return llvm::any_of(patterns.getAsRange<StringAttr>(),
+                      [&](StringAttr pattern) { return matchesPattern(pattern, text); });
 }
+
+bool nn::arePatterns(ArrayAttr patterns) {
+  const auto isPattern = [](Attribute attr) {
+    auto text = llvm::dyn_cast<StringAttr>(attr);
+    return text && !text.getValue().empty();
+  };
+  return !patterns.empty() && llvm::all_of(patterns, isPattern);
+}
+
+bool ParametersAttr::matches(StringRef variable) const { return matchesAny(getPatterns(), variable); }
 
 LogicalResult ParametersAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr name, ArrayAttr patterns,
                                      OptimizerAttr) {
@@ -36,11 +46,7 @@ LogicalResult ParametersAttr::verify(function_ref<InFlightDiagnostic()> emitErro
   if (name.getValue().empty() || !llvm::all_of(name.getValue(), isOfNames))
     return emitError() << "parameters are called " << name
                        << "; a name must consist of letters, digits and underscores";
-  const auto isPattern = [](Attribute attr) {
-    auto text = llvm::dyn_cast<StringAttr>(attr);
-    return text && !text.getValue().empty();
-  };
-  if (patterns.empty() || !llvm::all_of(patterns, isPattern))
+  if (!arePatterns(patterns))
     return emitError() << "parameters " << name << " are of " << patterns
                        << "; give names of variables, with stars for any characters: [\"*.bias\", \"norm.weight\"]";
   return success();

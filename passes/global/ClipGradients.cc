@@ -78,10 +78,9 @@ public:
   void write() {
     GroupSums parts;
     SmallVector<Value> fenced;
+    moveScopesBefore(updates, first);
+    b.setInsertionPoint(first);
     for (nn::UpdateOp update : updates) {
-      if (Operation *scope = update.getScope().getDefiningOp(); !scope->isBeforeInBlock(first))
-        scope->moveBefore(first);
-      b.setInsertionPoint(first);
       fenced.push_back(fencedGradient(b, update));
       parts.add(symbols.lookup<sbp::VariableOp>(update.getVariable()),
                 b.create<nn::SquarePartsOp>(update.getLoc(), fenced.back()));

@@ -112,7 +112,7 @@ public:
     findSlice();
     findActive();
     if (!active.contains(minimize.getLoss()))
-      return minimize.emitOpError() << "has a loss that depends on no trainable variable; nothing can be minimized";
+      return failUntrained();
     leaveOutEarlierReads();
     if (failed(checkGradients()))
       return failure();
@@ -122,7 +122,7 @@ public:
     for (Operation *op : llvm::reverse(slice))
       if (activeOps.contains(op))
         differentiate(op);
-    if (failed(emitUpdates()))
+    if (failed(emitUpdates()) || failed(verifyNamed()))
       return failure();
     GradientSum::erase(joined.getArrayRef());
     minimize.erase();
@@ -174,7 +174,30 @@ private:
   bool isTrainable(sbp::ReadOp read) {
     auto variable = symbols.lookup<sbp::VariableOp>(read.getVariable());
     return variable && !variable.getFrozen() && !variable.getCarried() && !variable.getStateOf() &&
-           isFloatTensor(read.getResult()) && !earlierReads.contains(read);
+           isFloatTensor(read.getResult()) && !earlierReads.contains(read) &&
+           (!minimize.getVariablesAttr() || nn::matchesAny(minimize.getVariablesAttr(), read.getVariable()));
+  }
+
+  LogicalResult failUntrained() {
+    InFlightDiagnostic diag = minimize.emitOpError() << "has a loss that depends on no trainable variable";
+    if (minimize.getVariablesAttr())
+      diag << " of " << minimize.getVariablesAttr();
+    return diag << "; nothing can be minimized";
+  }
+
+  /// Fails, after an error, if a name in `variables` is that of no variable
+  /// that is updated.
+  LogicalResult verifyNamed() {
+    if (!minimize.getVariablesAttr())
+      return success();
+    for (auto pattern : minimize.getVariablesAttr().getAsRange<StringAttr>())
+      if (llvm::none_of(variables, [&](const auto &of) {
+            return nn::matchesPattern(pattern, cast<FlatSymbolRefAttr>(of.first).getValue());
+          }))
+        return minimize.emitOpError() << "is of variables " << pattern
+                                      << ", but trains no variable of such a name; say the names of variables that are "
+                                         "not frozen and that the loss depends on";
+    return success();
   }
 
   /// Leaves out earlier reads of a variable if it is assigned between them and

@@ -164,12 +164,8 @@ private:
   void finish() {
     b.create<func::ReturnOp>(schedule.getLoc(), returned);
     made.setFunctionType(b.getFunctionType(made.getBody().front().getArgumentTypes(), ValueRange(returned).getTypes()));
-    for (auto [index, attributes] : llvm::enumerate(inputs.attributes))
-      if (attributes)
-        made.setArgAttrs(index, attributes);
-    for (auto [index, attributes] : llvm::enumerate(results.attributes))
-      if (attributes)
-        made.setResultAttrs(index, attributes);
+    made.setAllArgAttrs(inputs.attributes);
+    made.setAllResultAttrs(results.attributes);
   }
 
   sbp::ScheduleOp schedule;

@@ -90,10 +90,9 @@ private:
         exprOf(b, first.getLoc(), nn::splat(b, first.getLoc(), scale.value().getType(), 1.0)) / scale;
     GroupSums counts;
     SmallVector<Value> gradients;
+    moveScopesBefore(together, first);
+    b.setInsertionPoint(first);
     for (nn::UpdateOp update : together) {
-      if (Operation *scope = update.getScope().getDefiningOp(); !scope->isBeforeInBlock(first))
-        scope->moveBefore(first);
-      b.setInsertionPoint(first);
       Value fenced = b.create<sbp::FenceOp>(update.getLoc(), update.getGradient(), update.getScope());
       const nn::Expr gradient = exprOf(b, update.getLoc(), fenced);
       const bool isSmall = getElementTypeOrSelf(fenced.getType()).getIntOrFloatBitWidth() < 32;

@@ -265,11 +265,12 @@ public:
     if (Attribute axis = step->getAttr(sbp::kExactSumsName))
       made->setAttr(sbp::kExactSumsName, axis);
     Block *body = made.addEntryBlock();
+    SmallVector<DictionaryAttr> attributes(inputs.size()); // all at once: each change makes a list of all of them
     for (auto [to, number] : llvm::enumerate(taken)) {
       values[step.getArgument(number)] = body->getArgument(to);
-      if (DictionaryAttr attributes = step.getArgAttrDict(number))
-        made.setArgAttrs(to, attributes);
+      attributes[to] = step.getArgAttrDict(number);
     }
+    made.setAllArgAttrs(attributes);
     b.setInsertionPointToEnd(body);
     for (Operation &op : step.getBody().front())
       emit(&op);
@@ -538,9 +539,10 @@ private:
     }
     b.create<func::ReturnOp>(end.getLoc(), results);
     made.setFunctionType(b.getFunctionType(made.getArgumentTypes(), types));
-    for (auto [to, number] : llvm::enumerate(given))
-      if (DictionaryAttr attributes = step.getResultAttrDict(number))
-        made.setResultAttrs(to, attributes);
+    SmallVector<DictionaryAttr> attributes;
+    for (int64_t number : given)
+      attributes.push_back(step.getResultAttrDict(number));
+    made.setAllResultAttrs(attributes);
   }
 
   func::FuncOp step, made;

@@ -10,8 +10,6 @@ namespace {
 
 using nn::LibraryCall;
 
-bool isOfSmallFloats(const LibraryCall &call) { return call.call.getType().getIntOrFloatBitWidth() == 16; }
-
 //===----------------------------------------------------------------------===//
 // "cpu"
 //===----------------------------------------------------------------------===//
@@ -30,13 +28,13 @@ template <typename Attr> LibraryCall withWorkspace(Attr call, int64_t bytes) {
 /// Whether an operand is empty, because one of the sizes is 0.
 bool isEmpty(const LibraryCall &call) { return llvm::is_contained(call.call.getOperandBytes(), 0); }
 
-std::optional<LibraryCall> attentionOnCuda(const LibraryCall &call, exec::AttentionAttr attention) {
+std::optional<LibraryCall> attentionOnCuda(exec::AttentionAttr attention) {
   const exec::AttentionExtents extents = attention.getExtents();
   std::optional<int64_t> workspace;
   if (exec::isFlashAttention(extents)) {
     if (std::optional<exec::FlashAttentionLayout> layout = exec::flashAttentionLayout(extents))
       workspace = layout->total;
-  } else if (!isOfSmallFloats(call) || exec::isTileAttention(extents)) {
+  } else {
     workspace = exec::deviceAttentionWorkspace(extents);
   }
   return workspace ? std::optional(withWorkspace(attention, *workspace)) : std::nullopt;
@@ -61,7 +59,7 @@ std::optional<LibraryCall> onCuda(LibraryCall call) {
     return workspace ? std::optional(withWorkspace(convolution, *workspace)) : std::nullopt;
   }
   auto attention = dyn_cast<exec::AttentionAttr>(call.call);
-  return attention ? attentionOnCuda(call, attention) : std::nullopt;
+  return attention ? attentionOnCuda(attention) : std::nullopt;
 }
 
 } // namespace

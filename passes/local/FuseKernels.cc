@@ -373,7 +373,7 @@ private:
       if (members.contains(op) || op->use_empty())
         op->erase();
       else if (op->isBeforeInBlock(fusion))
-        op->moveAfter(fusion); // the last one first, so that they keep their order
+        placeBehind(op, fusion); // the last one first, so that they keep their order
     }
   }
 

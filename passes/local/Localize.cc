@@ -49,6 +49,12 @@ private:
   // The function
   //===--------------------------------------------------------------------===//
 
+  DictionaryAttr withGlobal(DictionaryAttr attributes, Type type) {
+    NamedAttrList all(attributes);
+    all.set("ccl.global", TypeAttr::get(type));
+    return all.getDictionary(builder.getContext());
+  }
+
   LogicalResult createFunction() {
     SmallVector<Type> inputs, results;
     for (Type type : source.getArgumentTypes())
@@ -60,16 +66,13 @@ private:
         return source.emitOpError() << "takes or returns a slot of a bucket; use S(dim) or B there";
     auto function =
         builder.create<func::FuncOp>(source.getLoc(), source.getName(), builder.getFunctionType(inputs, results));
-    for (unsigned i = 0; i < source.getNumArguments(); ++i) {
-      if (DictionaryAttr attributes = source.getArgAttrDict(i))
-        function.setArgAttrs(i, attributes);
-      function.setArgAttr(i, "ccl.global", TypeAttr::get(source.getArgumentTypes()[i]));
-    }
-    for (unsigned i = 0; i < source.getNumResults(); ++i) {
-      if (DictionaryAttr attributes = source.getResultAttrDict(i))
-        function.setResultAttrs(i, attributes);
-      function.setResultAttr(i, "ccl.global", TypeAttr::get(source.getResultTypes()[i]));
-    }
+    SmallVector<DictionaryAttr> ofArguments, ofResults; // all at once: each change makes a list of all of them
+    for (unsigned i = 0; i < source.getNumArguments(); ++i)
+      ofArguments.push_back(withGlobal(source.getArgAttrDict(i), source.getArgumentTypes()[i]));
+    for (unsigned i = 0; i < source.getNumResults(); ++i)
+      ofResults.push_back(withGlobal(source.getResultAttrDict(i), source.getResultTypes()[i]));
+    function.setAllArgAttrs(ofArguments);
+    function.setAllResultAttrs(ofResults);
     Block *body = function.addEntryBlock();
     for (auto [from, to] : llvm::zip(source.getArguments(), body->getArguments()))
       values[from] = to;

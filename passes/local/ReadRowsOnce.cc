@@ -56,7 +56,7 @@ public:
           moved.push_back(user);
     Operation *behind = earlier;
     for (Operation *next : moved) {
-      next->moveAfter(behind);
+      placeBehind(next, behind);
       behind = next;
     }
   }

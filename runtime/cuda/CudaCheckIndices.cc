@@ -1,8 +1,9 @@
 //===- CudaCheckIndices.cc - Refuses indices that lie outside ---------------------------------------===//
 //
 // A kernel implements "check_indices" (runtime/api/IndexCheck.h). Its finding
-// is copied to the host behind it, and is reported when a thread waits for the
-// stream. So the step itself does not wait for the check.
+// is copied to the host behind it, and is reported when a thread has waited for
+// the stream. So the step itself does not wait for the check. What is reported
+// is forgotten: the next step is checked by itself.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/api/CallAs.h"
@@ -34,17 +35,27 @@ public:
     if (status.ok())
       status = cudaStatus(cudaHostAlloc(&host, sizeof(uint64_t), cudaHostAllocDefault), IndexCheck::kName);
     SPLITCAST_RETURN_IF_ERROR(status);
-    *static_cast<volatile uint64_t *>(host) = kNothingFound;
-    status = cudaStatus(cudaMemset(device, 0xff, sizeof(uint64_t)), IndexCheck::kName);
-    return status.ok() ? cudaStatus(cudaStreamSynchronize(cudaStreamLegacy), IndexCheck::kName) : status;
+    return forget();
   }
 
-  absl::Status check(absl::Duration) override {
-    return statusOfFound(indices, *static_cast<volatile uint64_t *>(host));
+  absl::Status check(absl::Duration) override { return absl::OkStatus(); }
+
+  absl::Status takeFinding() override {
+    absl::Status status = statusOfFound(indices, *static_cast<volatile uint64_t *>(host));
+    if (!status.ok())
+      status.Update(forget());
+    return status;
   }
 
   const IndexCheck indices;
   void *device = nullptr, *host = nullptr;
+
+private:
+  absl::Status forget() {
+    *static_cast<volatile uint64_t *>(host) = kNothingFound;
+    absl::Status status = cudaStatus(cudaMemset(device, 0xff, sizeof(uint64_t)), IndexCheck::kName);
+    return status.ok() ? cudaStatus(cudaStreamSynchronize(cudaStreamLegacy), IndexCheck::kName) : status;
+  }
 };
 
 class CudaCheckIndices : public Launchable {

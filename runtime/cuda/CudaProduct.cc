@@ -118,8 +118,8 @@ absl::Status fillWithNumbers(const CudaScratch &memory, ElementType type) {
 class CudaProduct final : public ProductCall {
 public:
   CudaProduct(const StridedProduct &product, const CudaProductOptions &options, Library library)
-      : product(product), types(typesOf(product.type, options.allowsTf32)), leastTimedFlops(options.leastTimedFlops),
-        library(library) {}
+      : product(product), types(typesOf(product.type, options.allowsTf32 || product.roundsToTf32)),
+        leastTimedFlops(options.leastTimedFlops), library(library) {}
   CudaProduct(const CudaProduct &) = delete;
   CudaProduct &operator=(const CudaProduct &) = delete;
   ~CudaProduct() override {

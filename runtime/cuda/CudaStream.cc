@@ -66,6 +66,9 @@ template <typename Query> absl::Status waitAndWatch(Query query, const std::stri
   }
   absl::Status status = cudaStatus(state, what);
   status.Update(askWatchers(absl::ZeroDuration()));
+  for (const std::weak_ptr<CudaWatcher> &watcher : watchers())
+    if (std::shared_ptr<CudaWatcher> alive = watcher.lock())
+      status.Update(alive->takeFinding());
   return status;
 }
 

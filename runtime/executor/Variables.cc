@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "llvm/ADT/APFloat.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -60,12 +61,13 @@ absl::StatusOr<std::unique_ptr<Variables>> Variables::create(mlir::ModuleOp plan
                                                              Communicator &communicator, const Executor &executor) {
   std::unique_ptr<Variables> result(new Variables(device, communicator));
   const exec::Spaces spaces(plans);
+  const mlir::SymbolTable symbols(plans);
   for (auto storage : plans.getOps<exec::StorageOp>()) {
     if (!spaces.keeps(storage.getRange())) // carried variables, which live for one step
       continue;
     const Buffer room = executor.resolve(storage.getRange());
     for (auto [member, offset] : llvm::zip(storage.getMembers(), storage.getOffsets())) {
-      auto op = plans.lookupSymbol<sbp::VariableOp>(mlir::cast<mlir::FlatSymbolRefAttr>(member).getValue());
+      auto op = symbols.lookup<sbp::VariableOp>(mlir::cast<mlir::FlatSymbolRefAttr>(member).getValue());
       SPLITCAST_ASSIGN_OR_RETURN(VariableInfo info, infoOf(op, communicator.rank()));
       const int64_t begin = offset * sbp::elementBytes(op.getType());
       info.place = room.slice(begin, room.bytes - begin);
@@ -79,9 +81,10 @@ absl::StatusOr<std::unique_ptr<Variables>> Variables::create(mlir::ModuleOp plan
 }
 
 absl::StatusOr<const VariableInfo *> Variables::find(const std::string &name) const {
-  for (const VariableInfo &variable : variables)
-    if (variable.name == name)
-      return &variable;
+  auto found = std::lower_bound(variables.begin(), variables.end(), name,
+                                [](const VariableInfo &variable, const std::string &of) { return variable.name < of; });
+  if (found != variables.end() && found->name == name)
+    return &*found;
   return absl::NotFoundError(absl::StrCat("the module has no variable @", name));
 }
 

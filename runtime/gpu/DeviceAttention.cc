@@ -63,16 +63,20 @@ public:
       : what(std::move(what)), sizes(sizes), argumentBytes(std::move(argumentBytes)), maskBytes(maskBytes),
         hasStatistics(hasStatistics) {}
 
-  absl::Status prepare(const AttentionRowsKernels &rows, bool isGradient, CallServices &services) {
+  absl::Status prepare(const AttentionRowsKernels &rows, bool isGradient, CallServices &services, bool rounds) {
     SPLITCAST_ASSIGN_OR_RETURN(library, services.kernels(rows.module()));
     const Products products{sizes, rows.type};
+    const auto makeProduct = [&](StridedProduct product, std::unique_ptr<ProductCall> &to) {
+      product.roundsToTf32 = rounds;
+      return take(services.product(product), to);
+    };
     absl::Status status = take(library->kernel("softmax"), softmax);
-    status.Update(take(services.product(products.ofRows()), ofRows));
-    status.Update(take(services.product(products.toPositions()), toPositions));
+    status.Update(makeProduct(products.ofRows(), ofRows));
+    status.Update(makeProduct(products.toPositions(), toPositions));
     if (!isGradient)
       return status;
     status.Update(take(library->kernel("softmax_gradient"), softmaxGradient));
-    status.Update(take(services.product(products.toKeys()), toKeys));
+    status.Update(makeProduct(products.toKeys(), toKeys));
     return status;
   }
 
@@ -168,7 +172,8 @@ absl::StatusOr<std::unique_ptr<Launchable>> createTileAttention(exec::AttentionA
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::AttentionAttr call, CallServices &services) {
+absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::AttentionAttr call, CallServices &services,
+                                                                  bool rounds) {
   const bool isGradient = call.getGradient();
   AttentionRowsKernels rows;
   rows.positions = call.getPositions();
@@ -204,7 +209,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::Attentio
   std::vector<int64_t> bytes = operandBytes;
   bytes.push_back(workspace);
   auto made = std::make_unique<DeviceAttention>(what, sizes, std::move(bytes), maskBytes, call.getStatistics());
-  SPLITCAST_RETURN_IF_ERROR(made->prepare(rows, isGradient, services));
+  SPLITCAST_RETURN_IF_ERROR(made->prepare(rows, isGradient, services, rounds));
   return made;
 }
 

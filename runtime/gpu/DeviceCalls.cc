@@ -11,8 +11,9 @@ absl::StatusOr<std::unique_ptr<Launchable>> createDeviceCall(exec::LibraryCallAt
   const bool isSmall = call.getType().getIntOrFloatBitWidth() == 16;
   auto attention = callAs<exec::AttentionAttr>(call);
   const exec::AttentionExtents extents = attention ? attention.getExtents() : exec::AttentionExtents();
-  if (attention && (!isSmall || (exec::isTileAttention(extents) && !exec::isFlashAttention(extents))))
-    return createDeviceAttention(attention, services);
+  if (attention && (!isSmall || !exec::isFlashAttention(extents)))
+    return isSmall && !exec::isTileAttention(extents) ? createSmallAttention(attention, services)
+                                                      : createDeviceAttention(attention, services, /*rounds=*/false);
   if (auto gradient = callAs<exec::EmbeddingGradAttr>(call))
     return createDeviceEmbeddingGrad(gradient, services);
   return absl::NotFoundError(

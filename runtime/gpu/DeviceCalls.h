@@ -5,9 +5,10 @@
 // compilation of kernels; nothing here needs CUDA.
 //
 // attention, attention_grad  Where exec::isTileAttention, and in bf16 and f16 not exec::isFlashAttention, scores are
-//                            never in memory (TileAttentionKernels.h). Else in f32 and f64, sample by sample, on all
-//                            heads at once: between the products, the workspace holds a sample's scores [heads,
-//                            positions, keys], and for the gradient also the gradient of the scores.
+//                            never in memory (TileAttentionKernels.h). Else sample by sample, on all heads at once:
+//                            between the products, the workspace holds a sample's scores [heads, positions, keys], and
+//                            for the gradient also the gradient of the scores. A sample of bf16 or f16 is copied to f32
+//                            there, and its results are rounded once.
 // embedding_grad             It takes all floats, and is one kernel (EmbeddingGradKernel.h), which adds in the order of
 //                            the indices.
 //
@@ -32,6 +33,7 @@ struct StridedProduct {
   int64_t m = 0, n = 0, k = 0; ///< at least 1
   int64_t lda = 0, ldb = 0, ldc = 0;
   int64_t count = 1, strideA = 0, strideB = 0, strideC = 0;
+  bool roundsToTf32 = false; ///< operands of f32 may be rounded to tf32 in any case: results will be 16-bit floats
 };
 
 class ProductCall {
@@ -53,14 +55,16 @@ public:
 
 /// Prepares a call. Its workspace is the last buffer, unless it has 0 bytes. `services` is used only until this
 /// returns.
-///   Errors  NotFound: it is another call, or attention of bf16 or f16 that a library has, or that is too wide.
-///   InvalidArgument: the
+///   Errors  NotFound: it is another call, or attention of bf16 or f16 that a library has. InvalidArgument: the
 ///           workspace is too small (or, where the call is one kernel, not exactly as large as needed).
 absl::StatusOr<std::unique_ptr<Launchable>> createDeviceCall(exec::LibraryCallAttrInterface call,
                                                              CallServices &services);
 
 // These prepare the calls that createDeviceCall knows.
-absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::AttentionAttr call, CallServices &services);
+/// `rounds`: its products may round operands to tf32.
+absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::AttentionAttr call, CallServices &services,
+                                                                  bool rounds);
+absl::StatusOr<std::unique_ptr<Launchable>> createSmallAttention(exec::AttentionAttr call, CallServices &services);
 absl::StatusOr<std::unique_ptr<Launchable>> createDeviceEmbeddingGrad(exec::EmbeddingGradAttr call,
                                                                       CallServices &services);
 

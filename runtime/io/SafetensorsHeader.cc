@@ -67,32 +67,58 @@ std::optional<int64_t> product(const std::vector<int64_t> &shape, int64_t factor
 
 std::string describe(const std::vector<int64_t> &shape) { return Json(shape).dump(); }
 
-/// Parses JSON, and refuses objects that have a name twice (of which the parser
-/// alone would keep the last) and values that are nested deeper than a header
-/// needs.
-absl::StatusOr<Json> parseStrict(const std::string &text) {
-  constexpr size_t kMaxDepth = 3;
-  std::vector<std::set<std::string>> names(kMaxDepth + 1);
+/// Refuses objects that have a name twice (of which the parser alone would keep the last) and values that are nested
+/// deeper than a header needs. (The parser's callback could do this, but it looks through all of an object's members
+/// whenever one of them ends.)
+class StrictReader final : public nlohmann::json_sax<Json> {
+public:
   std::string problem;
-  auto check = [&](int depth, Json::parse_event_t event, Json &parsed) {
-    size_t level = depth;
-    bool opens = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
-    if (opens && level >= kMaxDepth) {
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t &) override { return true; }
+  bool string(string_t &) override { return true; }
+  bool binary(binary_t &) override { return true; }
+  bool start_object(std::size_t) override { return open(); }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open(); }
+  bool end_array() override { return close(); }
+  bool parse_error(std::size_t, const std::string &, const nlohmann::detail::exception &) override {
+    problem = "it is not JSON";
+    return false;
+  }
+  bool key(string_t &name) override {
+    if (names.back().insert(name).second)
+      return true;
+    problem = absl::StrCat("it has the name '", name, "' twice");
+    return false;
+  }
+
+private:
+  bool open() {
+    constexpr size_t kMostLevels = 3;
+    if (names.size() == kMostLevels) {
       problem = "its values are nested more than three deep";
       return false;
     }
-    if (event == Json::parse_event_t::object_start)
-      names[level + 1].clear();
-    if (event == Json::parse_event_t::key && level <= kMaxDepth &&
-        !names[level].insert(parsed.get_ref<const std::string &>()).second)
-      problem = absl::StrCat("it has the name '", parsed.get_ref<const std::string &>(), "' twice");
+    names.emplace_back();
     return true;
-  };
-  Json json = Json::parse(text, check, /*allow_exceptions=*/false);
-  if (!problem.empty())
-    return invalid(problem);
-  if (json.is_discarded())
-    return invalid("it is not JSON");
+  }
+  bool close() {
+    names.pop_back();
+    return true;
+  }
+
+  std::vector<std::set<std::string>> names; ///< of the objects and arrays that are open
+};
+
+absl::StatusOr<Json> parseStrict(const std::string &text) {
+  StrictReader reader;
+  if (!Json::sax_parse(text, &reader))
+    return invalid(reader.problem);
+  Json json = Json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
   if (!json.is_object())
     return invalid(absl::StrCat("it is a JSON ", json.type_name(), "; an object is needed"));
   return json;

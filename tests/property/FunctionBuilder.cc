@@ -194,7 +194,8 @@ void FunctionBuilder::minimize(Attribute optimizer) {
   loss = make<nn::ScaleOp>(loss, ofIntegers ? 0.5 : 0.0625);
   know(loss, 1);
   b.create<nn::MinimizeOp>(b.getUnknownLoc(), loss, optimizer, /*schedule=*/Attribute(), /*clip_norm=*/FloatAttr(),
-                           /*clip_value=*/FloatAttr(), /*loss_scale=*/nn::LossScaleAttr(), /*groups=*/ArrayAttr());
+                           /*clip_value=*/FloatAttr(), /*loss_scale=*/nn::LossScaleAttr(), /*groups=*/ArrayAttr(),
+                           /*variables=*/ArrayAttr());
   isMinimized = true;
 }
 

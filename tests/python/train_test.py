@@ -49,6 +49,38 @@ for x, labels in zip(all_x, all_labels):
     print("%d: %r" % (sc.rank(), float(results["loss"])), flush=True)
 """
 
+# Two steps that train what the other leaves alone, beside the same in NumPy, in powers of two.
+ADVERSARIES = """
+import sys
+import numpy as np
+import splitcast as sc
+
+graph = sc.Graph()
+for step, sign in (("judge", -1.0), ("make", 1.0)):
+    graph.function(step)
+    x = graph.input("x", sc.f32, (6, 5), sc.split(0))
+    made = x * sc.broadcast_to(graph.variable("make.w", (5,), sc.Init.constant(1.0)), [6, 5])
+    score = sc.sum((made - x * 0.5) * sc.broadcast_to(graph.variable("judge.w", (5,), sc.Init.constant(1.0)), [6, 5]))
+    other = [sc.ParameterGroup("judge", ["judge.*"], sc.Momentum(0.25))] if step == "judge" else []
+    graph.minimize(score * sign, sc.Sgd(0.125), variables=[step + ".*"], groups=other)
+    graph.output("score", score)
+session = graph.compile(enable_zero=int(sys.argv[1]))
+rows = session.inputs("make")["x"]["boxes"][0][0]
+make, judge = np.ones(5), np.ones(5)
+for turn in range(3):
+    x = np.exp2(np.random.default_rng(turn).integers(-2, 3, (6, 5))).astype(np.float32)
+    speed = -(x.sum(0) * (make - 0.5)) + (0.9 * speed if turn else 0)
+    for step in ("judge", "make"):
+        expected = float((x.sum(0) * (make - 0.5) * judge).sum())
+        found = float(session.run(step, x=x[rows])["score"])
+        assert abs(found - expected) <= 1e-5 * abs(expected), (turn, step, found, expected)
+        if step == "judge":
+            judge = judge - 0.25 * speed
+        else:
+            make = make - 0.125 * x.sum(0) * judge
+print("%d: %r" % (sc.rank(), found))
+"""
+
 
 def losses_of(text, rank):
     return [float(line.split(": ")[1]) for line in re.findall(r"%d: [-0-9.e]+" % rank, text)]
@@ -125,6 +157,16 @@ class Recipe(unittest.TestCase):
                 self.assertEqual(len(losses[0]), 4)
                 self.assertEqual(losses[0], losses[1])
                 self.assertEqual(open(files[0]).read(), open(files[1]).read())
+
+
+class Adversaries(unittest.TestCase):
+
+    def test_train_what_is_theirs(self):
+        for ranks, stage in ((1, 0), (3, 1), (3, 3)):
+            with self.subTest(ranks=ranks, stage=stage):
+                run = jobs.run(ranks, ADVERSARIES, stage)
+                self.assertEqual(run.returncode, 0, run.stderr)
+                self.assertEqual(len(losses_of(run.stdout, ranks - 1)), 1)
 
 
 class Minimal(unittest.TestCase):

@@ -204,7 +204,7 @@ private:
 /// Attention of bf16 or f16. Each head of each sample is a call in f32.
 class SmallAttention : public Launchable {
 public:
-  SmallAttention(const char *name, ElementType type, const Sizes &sizes, const exec::HeadInFloats &layout,
+  SmallAttention(const char *name, ElementType type, const Sizes &sizes, const exec::SampleInFloats &layout,
                  std::vector<int64_t> argumentBytes, std::shared_ptr<WorkerPool> pool)
       : what(absl::StrCat("library call '", name, "'")), sizes(sizes), layout(layout), floats(SmallFloats::of(type)),
         argumentBytes(std::move(argumentBytes)), all(partsOf(this->sizes, layout)), pool(std::move(pool)),
@@ -243,7 +243,7 @@ private:
     bool isSmall() const { return kind == Input || kind == Result; }
   };
 
-  static std::vector<Part> partsOf(const Sizes &sizes, const exec::HeadInFloats &layout) {
+  static std::vector<Part> partsOf(const Sizes &sizes, const exec::SampleInFloats &layout) {
     std::vector<Part> all;
     if (layout.one.isGradient)
       all.push_back({layout.gradient, sizes.positions});
@@ -310,7 +310,7 @@ private:
 
   const std::string what;
   const Sizes sizes;
-  const exec::HeadInFloats layout;
+  const exec::SampleInFloats layout;
   const SmallFloats floats;
   const std::vector<int64_t> argumentBytes;
   const std::vector<Part> all; ///< in the order of the operands

@@ -406,6 +406,37 @@ func.func @minimize_c5_legal(%loss: tensor<f32>) {
 
 // -----
 
+func.func @minimize_c6(%loss: tensor<f32>) {
+  // expected-error @below {{'nn.minimize' op has variables = ["x", ""]; give names, with stars for any characters: ["generator.*"]}}
+  nn.minimize %loss {variables = ["x", ""]} : tensor<f32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @minimize_c6(%loss: tensor<f32>) {
+  // expected-error @below {{'nn.minimize' op has variables = []; give names}}
+  nn.minimize %loss {variables = []} : tensor<f32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @minimize_c6(%loss: tensor<f32>) {
+  // expected-error @below {{'nn.minimize' op has variables = [@x]; give names}}
+  nn.minimize %loss {variables = [@x]} : tensor<f32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @minimize_c6_legal(%loss: tensor<f32>) {
+  nn.minimize %loss {variables = ["x", "*.y"]} : tensor<f32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
 sbp.variable @w : tensor<4xf32>
 func.func @update_c6(%g: tensor<4xf32>) {
   %t = sbp.scope "update" of @w

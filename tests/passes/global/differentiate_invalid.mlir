@@ -145,3 +145,26 @@ func.func @no_matrix() {
   nn.minimize %1 : tensor<f32> with #nn.muon<lr = 0.5>
   return
 }
+
+// -----
+
+sbp.variable @a.w : tensor<f32>
+sbp.variable @b.w : tensor<f32> frozen
+func.func @names_what_is_frozen() {
+  %a = sbp.read @a.w : tensor<f32>
+  %b = sbp.read @b.w : tensor<f32>
+  %l = nn.mul %a, %b : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  // expected-error @below {{'nn.minimize' op is of variables "b.*", but trains no variable of such a name; say the names of variables that are not frozen and that the loss depends on}}
+  nn.minimize %l {variables = ["a.w", "b.*"]} : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// -----
+
+sbp.variable @a.w : tensor<f32>
+func.func @names_none() {
+  %a = sbp.read @a.w : tensor<f32>
+  // expected-error @below {{'nn.minimize' op has a loss that depends on no trainable variable of ["a"]; nothing can be minimized}}
+  nn.minimize %a {variables = ["a"]} : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}

@@ -37,8 +37,8 @@ func.func @streams(%x: tensor<32xf32> {ccl.global = tensor<32xf32>}) -> (tensor<
   return %3 : tensor<32xf32>
 }
 
-// Attention is a call with a workspace, and its gradient reads its 54 statistics; of small floats with a mask it is a
-// kernel.
+// Attention is a call with a workspace, and its gradient reads its 54 statistics; where its scores are in memory, small
+// floats have copies of a sample in f32 beside them.
 // CHECK: exec.plan @flash
 // CHECK-NEXT: exec.library #exec.attention<{{.*}}statistics = true, workspace = [[BYTES:[0-9]+]]> {{.*}} writes [{{.*}}, #exec.range<arena, [[S:[0-9]+]], 216>, #exec.range<arena, {{[0-9]+}}, [[BYTES]]>]
 // CHECK-NEXT: exec.library #exec.attention<gradient = true, {{.*}}statistics = true, {{.*}}#exec.range<arena, [[S]], 216>] writes
@@ -49,9 +49,9 @@ func.func @flash(%q: tensor<2x9x3x8xbf16> {ccl.global = tensor<2x9x3x8xbf16>}) -
   return %0, %2 : tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>
 }
 // CHECK: exec.plan @with_scores
-// CHECK-NEXT: exec.launch
-// CHECK-NEXT: exec.library #exec.attention<{{.*}}workspace = 1024>
-// CHECK-NOT: exec.library #exec.attention
+// CHECK-NEXT: exec.library #exec.attention<{{.*}}type = f32, workspace = 1024>
+// CHECK-NEXT: exec.library #exec.attention<{{.*}}type = f16, mask_type = i32, workspace = 32256>
+// CHECK-NOT: exec.launch
 // CHECK: exec.plan @rows
 func.func @with_scores(%q: tensor<2x9x3x72xf32> {ccl.global = tensor<2x9x3x72xf32>}, %h: tensor<2x9x3x72xf16> {ccl.global = tensor<2x9x3x72xf16>}, %m: tensor<2x9xi32> {ccl.global = tensor<2x9xi32>}) -> (tensor<2x9x3x72xf32> {ccl.global = tensor<2x9x3x72xf32>}, tensor<2x9x3x72xf16> {ccl.global = tensor<2x9x3x72xf16>}) {
   %0 = nn.attention %q, %q, %q {scale = 0.5 : f64} : (tensor<2x9x3x72xf32>, tensor<2x9x3x72xf32>, tensor<2x9x3x72xf32>) -> tensor<2x9x3x72xf32>
