@@ -1,6 +1,7 @@
 #include "passes/local/ReadRowsOnce.h"
 
 #include "passes/local/Aliases.h"
+#include "passes/local/BlockOrder.h"
 #include "passes/local/OpLoops.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -36,8 +37,8 @@ Value rowsOf(Operation *op, const DeviceTraits &traits) {
 /// Moves an op up behind the earlier op that reads the same rows.
 class Mover {
 public:
-  Mover(Operation *op, Value rows, Operation *earlier, const DeviceTraits &traits)
-      : op(op), rows(rows), earlier(earlier), traits(traits) {}
+  Mover(Operation *op, Value rows, Operation *earlier, BlockOrder &order, const DeviceTraits &traits)
+      : op(op), rows(rows), earlier(earlier), order(order), traits(traits) {}
 
   /// Finds the ops that have to move, too, and returns whether all of them may.
   bool mayMove() {
@@ -48,7 +49,7 @@ public:
   }
 
   void move() {
-    llvm::sort(moved, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    llvm::sort(moved, [&](Operation *a, Operation *b) { return order.isBefore(a, b); });
     moved.push_back(op);
     for (Value result : op->getResults())
       for (Operation *user : result.getUsers())
@@ -56,7 +57,7 @@ public:
           moved.push_back(user);
     Operation *behind = earlier;
     for (Operation *next : moved) {
-      placeBehind(next, behind);
+      order.placeBehind(next, behind);
       behind = next;
     }
   }
@@ -88,7 +89,7 @@ private:
     return llvm::all_of(value.getUsers(), [&](Operation *user) {
       if (aliasedBy(user) || onlyExtends(user))
         return areReadBefore(user->getResult(0));
-      return user == op || user == earlier || user->isBeforeInBlock(earlier);
+      return user == op || user == earlier || order.isBefore(user, earlier);
     });
   }
 
@@ -98,7 +99,7 @@ private:
   bool mayMoveOperandsOf(Operation *user) {
     return llvm::all_of(user->getOperands(), [&](Value operand) {
       Operation *made = operand.getDefiningOp();
-      if (!made || made->isBeforeInBlock(earlier) || llvm::is_contained(moved, made))
+      if (!made || order.isBefore(made, earlier) || llvm::is_contained(moved, made))
         return true;
       const bool isOfRows = storedOf(operand) == rows;
       if (moved.size() >= kMostMoved || !(isOfRows || isLittle(made)))
@@ -124,6 +125,7 @@ private:
   Operation *const op;
   const Value rows;
   Operation *const earlier;
+  BlockOrder &order;
   const DeviceTraits &traits;
   SmallVector<Operation *> moved; ///< besides the op
 };
@@ -132,6 +134,7 @@ private:
 
 void readRowsOnce(Block &block, const DeviceTraits &traits) {
   DenseMap<Value, Operation *> readers; // by rows: the last op so far that reads them
+  BlockOrder order(block);
   SmallVector<Operation *> ops;
   for (Operation &op : block)
     ops.push_back(&op);
@@ -141,7 +144,7 @@ void readRowsOnce(Block &block, const DeviceTraits &traits) {
       continue;
     Operation *&earlier = readers[rows];
     if (earlier)
-      if (Mover mover(op, rows, earlier, traits); mover.mayMove())
+      if (Mover mover(op, rows, earlier, order, traits); mover.mayMove())
         mover.move();
     earlier = op;
   }
