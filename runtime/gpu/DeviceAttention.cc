@@ -2,8 +2,8 @@
 #include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
 #include "runtime/api/StatusMacros.h"
+#include "runtime/gpu/AttentionCall.h"
 #include "runtime/gpu/AttentionRowsKernels.h"
-#include "runtime/gpu/DeviceCalls.h"
 #include "runtime/gpu/KernelCall.h"
 #include "runtime/gpu/TileAttentionKernels.h"
 
@@ -151,66 +151,83 @@ private:
   std::unique_ptr<ProductCall> ofRows, toPositions, toKeys;
 };
 
-absl::StatusOr<std::unique_ptr<Launchable>> createTileAttention(exec::AttentionAttr call, CallServices &services) {
+absl::StatusOr<std::unique_ptr<Launchable>> createTileAttention(const AttentionCall &call, CallServices &services) {
   TileAttentionKernels kernels;
-  kernels.extents = call.getExtents();
-  const int64_t ofRows = (std::max(call.getPositions(), call.getKeys()) + kTileAttentionRows - 1) / kTileAttentionRows;
-  const std::optional<int64_t> blocks = sbp::checkedBytes({call.getSamples(), call.getHeads(), ofRows}, 1);
+  kernels.extents = call.extents;
+  const int64_t ofRows =
+      (std::max(call.extents.positions, call.extents.keys) + kTileAttentionRows - 1) / kTileAttentionRows;
+  const std::optional<int64_t> blocks = sbp::checkedBytes({call.extents.samples, call.extents.heads, ofRows}, 1);
   if (!blocks || *blocks > std::numeric_limits<int32_t>::max())
-    return absl::InvalidArgumentError(
-        absl::StrCat("library call '", std::string(call.getCallName()), "' takes a block for each ", kTileAttentionRows,
-                     " rows of a sample's head, which is more than the 2^31 - 1 that a GPU "
-                     "launches; use more ranks"));
-  kernels.scale = call.getScale().getValueAsDouble();
-  kernels.isCausal = call.getCausal();
-  kernels.type = *elementTypeOf(call.getType());
+    return absl::InvalidArgumentError(absl::StrCat(call.what, " takes a block for each ", kTileAttentionRows,
+                                                   " rows of a sample's head, which is more than the 2^31 - 1 that a "
+                                                   "GPU launches; use more ranks"));
+  kernels.scale = call.scale;
+  kernels.isCausal = call.isCausal;
+  kernels.type = call.type;
   kernels.rounds = bytesOf(kernels.type) == 2 || services.allowsTf32();
-  if (call.getMaskType())
-    kernels.maskType = nameOf(*elementTypeOf(call.getMaskType()));
-  return KernelCall::create(kernels.module(), std::string(call.getCallName()), services);
+  if (call.mask)
+    kernels.maskType = nameOf(*call.mask);
+  return KernelCall::create(kernels.module(), call.name, services);
+}
+
+absl::StatusOr<std::unique_ptr<Launchable>> createRowsAttention(const AttentionCall &call, CallServices &services) {
+  const exec::AttentionExtents &e = call.extents;
+  AttentionRowsKernels rows;
+  rows.positions = e.positions;
+  rows.keys = e.keys;
+  rows.rows = e.heads * e.positions;
+  rows.scale = call.scale;
+  rows.isCausal = call.isCausal;
+  rows.hasStatistics = e.hasStatistics && !e.isGradient;
+  rows.type = call.type;
+  const Sizes sizes{e.samples, e.positions, e.keys, e.heads, e.width, bytesOf(rows.type), *exec::sampleScoresBytes(e)};
+  int64_t maskBytes = 0;
+  if (call.mask) {
+    maskBytes = sizes.keys * bytesOf(*call.mask);
+    rows.maskType = nameOf(*call.mask);
+  }
+  std::vector<int64_t> bytes = call.operandBytes;
+  bytes.push_back(call.workspaceBytes);
+  auto made = std::make_unique<DeviceAttention>(call.what, sizes, std::move(bytes), maskBytes, e.hasStatistics);
+  SPLITCAST_RETURN_IF_ERROR(made->prepare(rows, e.isGradient, services, call.roundsToTf32));
+  return made;
 }
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::AttentionAttr call, CallServices &services,
-                                                                  bool rounds) {
-  const bool isGradient = call.getGradient();
-  AttentionRowsKernels rows;
-  rows.positions = call.getPositions();
-  rows.keys = call.getKeys();
-  rows.rows = call.getHeads() * call.getPositions();
-  rows.scale = call.getScale().getValueAsDouble();
-  rows.isCausal = call.getCausal();
-  rows.hasStatistics = call.getStatistics() && !isGradient;
-  rows.type = *elementTypeOf(call.getType());
-  const int64_t workspace = call.getWorkspace().value_or(0);
-  const std::string what = absl::StrCat("library call '", std::string(call.getCallName()), "'");
-  const exec::AttentionExtents extents = call.getExtents();
-  const std::optional<int64_t> needed = exec::deviceAttentionWorkspace(extents),
-                               scores = exec::sampleScoresBytes(extents);
-  const bool isTile = exec::isTileAttention(extents);
-  if (!needed || (!isTile && !scores) || workspace < *needed ||
-      (isTile && workspace > *needed)) // a kernel has a fixed size
-    return absl::InvalidArgumentError(absl::StrCat(what, " has a workspace of ", workspace, " bytes; it needs ",
+AttentionCall AttentionCall::of(exec::AttentionAttr from) {
+  AttentionCall call;
+  call.name = std::string(from.getCallName());
+  call.what = absl::StrCat("library call '", call.name, "'");
+  call.extents = from.getExtents();
+  call.scale = from.getScale().getValueAsDouble();
+  call.isCausal = from.getCausal();
+  call.type = *elementTypeOf(from.getType());
+  if (from.getMaskType())
+    call.mask = elementTypeOf(from.getMaskType());
+  call.operandBytes = from.getOperandBytes();
+  call.workspaceBytes = from.getWorkspace().value_or(0);
+  return call;
+}
+
+absl::StatusOr<std::unique_ptr<Launchable>> createAttention(const AttentionCall &call, CallServices &services) {
+  return exec::isTileAttention(call.extents) ? createTileAttention(call, services)
+                                             : createRowsAttention(call, services);
+}
+
+absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::AttentionAttr attribute,
+                                                                  CallServices &services) {
+  const AttentionCall call = AttentionCall::of(attribute);
+  const std::optional<int64_t> needed = exec::deviceAttentionWorkspace(call.extents);
+  const bool isTile = exec::isTileAttention(call.extents);
+  if (!needed || call.workspaceBytes < *needed ||
+      (isTile && call.workspaceBytes > *needed)) // a kernel has a fixed size
+    return absl::InvalidArgumentError(absl::StrCat(call.what, " has a workspace of ", call.workspaceBytes,
+                                                   " bytes; it needs ",
                                                    needed ? absl::StrCat(*needed) : "more than can be counted"));
-  const std::vector<int64_t> operandBytes = call.getOperandBytes();
-  if (absl::c_linear_search(operandBytes, 0))
-    return absl::InvalidArgumentError(absl::StrCat(what, " has an empty operand; leave the call out of the plan"));
-  if (isTile)
-    return createTileAttention(call, services);
-  const Sizes sizes{call.getSamples(), call.getPositions(), call.getKeys(), call.getHeads(),
-                    call.getWidth(),   bytesOf(rows.type),  *scores};
-  int64_t maskBytes = 0;
-  if (call.getMaskType()) {
-    const ElementType mask = *elementTypeOf(call.getMaskType());
-    maskBytes = sizes.keys * bytesOf(mask);
-    rows.maskType = nameOf(mask);
-  }
-  std::vector<int64_t> bytes = operandBytes;
-  bytes.push_back(workspace);
-  auto made = std::make_unique<DeviceAttention>(what, sizes, std::move(bytes), maskBytes, call.getStatistics());
-  SPLITCAST_RETURN_IF_ERROR(made->prepare(rows, isGradient, services, rounds));
-  return made;
+  if (absl::c_linear_search(call.operandBytes, 0))
+    return absl::InvalidArgumentError(absl::StrCat(call.what, " has an empty operand; leave the call out of the plan"));
+  return bytesOf(call.type) == 2 && !isTile ? createSmallAttention(call, services) : createAttention(call, services);
 }
 
 } // namespace splitcast::runtime

@@ -10,10 +10,8 @@ absl::StatusOr<std::unique_ptr<Launchable>> createDeviceCall(exec::LibraryCallAt
                                                              CallServices &services) {
   const bool isSmall = call.getType().getIntOrFloatBitWidth() == 16;
   auto attention = callAs<exec::AttentionAttr>(call);
-  const exec::AttentionExtents extents = attention ? attention.getExtents() : exec::AttentionExtents();
-  if (attention && (!isSmall || !exec::isFlashAttention(extents)))
-    return isSmall && !exec::isTileAttention(extents) ? createSmallAttention(attention, services)
-                                                      : createDeviceAttention(attention, services, /*rounds=*/false);
+  if (attention && (!isSmall || !exec::isFlashAttention(attention.getExtents())))
+    return createDeviceAttention(attention, services);
   if (auto gradient = callAs<exec::EmbeddingGradAttr>(call))
     return createDeviceEmbeddingGrad(gradient, services);
   return absl::NotFoundError(

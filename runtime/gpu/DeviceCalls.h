@@ -61,10 +61,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> createDeviceCall(exec::LibraryCallAt
                                                              CallServices &services);
 
 // These prepare the calls that createDeviceCall knows.
-/// `rounds`: its products may round operands to tf32.
-absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::AttentionAttr call, CallServices &services,
-                                                                  bool rounds);
-absl::StatusOr<std::unique_ptr<Launchable>> createSmallAttention(exec::AttentionAttr call, CallServices &services);
+absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::AttentionAttr call, CallServices &services);
 absl::StatusOr<std::unique_ptr<Launchable>> createDeviceEmbeddingGrad(exec::EmbeddingGradAttr call,
                                                                       CallServices &services);
 

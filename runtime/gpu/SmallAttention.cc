@@ -1,12 +1,9 @@
-#include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
 #include "runtime/api/StatusMacros.h"
-#include "runtime/gpu/DeviceCalls.h"
+#include "runtime/gpu/AttentionCall.h"
 #include "runtime/gpu/KernelCall.h"
 #include "runtime/gpu/ThreadKernel.h"
 
-#include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "mlir/AsmParser/AsmParser.h"
 
 #include <map>
@@ -52,46 +49,55 @@ struct Copied {
 
 class SmallAttention final : public Launchable {
 public:
-  SmallAttention(std::string what, exec::AttentionAttr call, const exec::SampleInFloats &layout)
-      : what(std::move(what)), samples(call.getSamples()), layout(layout), argumentBytes(call.getOperandBytes()) {
-    const int64_t query = call.getPositions() * call.getHeads() * call.getWidth(),
-                  key = call.getKeys() * call.getHeads() * call.getWidth();
-    if (call.getGradient())
+  SmallAttention(const AttentionCall &call, const exec::SampleInFloats &layout)
+      : call(call), layout(layout), argumentBytes(call.operandBytes) {
+    const exec::AttentionExtents &e = call.extents;
+    const int64_t query = e.positions * e.heads * e.width, key = e.keys * e.heads * e.width;
+    if (e.isGradient)
       inputs.push_back({0, layout.gradient, query});
     const size_t first = inputs.size();
     inputs.insert(inputs.end(),
                   {{first, layout.query, query}, {first + 1, layout.key, key}, {first + 2, layout.value, key}});
     size_t next = inputs.size();
-    if (call.getMaskType())
+    if (e.hasMask)
       mask = next++;
-    if (call.getGradient() && call.getStatistics())
+    if (e.isGradient && e.hasStatistics)
       next += 2; // the gradient computes output and statistics again
     results.push_back({next++, layout.result, query});
-    if (call.getGradient())
+    if (e.isGradient)
       results.insert(results.end(), {{next, layout.keyGrad, key}, {next + 1, layout.valueGrad, key}});
-    else if (call.getStatistics())
+    else if (e.hasStatistics)
       statistics = next;
-    argumentBytes.push_back(call.getWorkspace().value_or(0));
+    argumentBytes.push_back(call.workspaceBytes);
   }
 
-  absl::Status prepare(exec::AttentionAttr call, CallServices &services) {
-    auto f32 = mlir::Float32Type::get(call.getContext());
-    auto one = exec::AttentionAttr::get(call.getContext(), call.getGradient(), 1, call.getPositions(), call.getKeys(),
-                                        call.getHeads(), call.getWidth(), call.getScale(), call.getCausal(), f32,
-                                        call.getMaskType(), layout.one.hasStatistics, layout.total - layout.workspace);
-    SPLITCAST_ASSIGN_OR_RETURN(inFloats, createDeviceAttention(one, services, /*rounds=*/true));
+  absl::Status prepare(CallServices &services) {
+    AttentionCall one = call;
+    one.extents = layout.one;
+    one.type = ElementType::F32;
+    one.roundsToTf32 = true;
+    one.workspaceBytes = layout.total - layout.workspace;
+    one.operandBytes.clear();
+    for (const Copied &of : inputs)
+      one.operandBytes.push_back(of.elements * kFloat);
+    if (mask)
+      one.operandBytes.push_back(call.operandBytes[*mask] / call.extents.samples);
+    for (const Copied &of : results)
+      one.operandBytes.push_back(of.elements * kFloat);
+    if (statistics)
+      one.operandBytes.push_back(call.operandBytes[*statistics] / call.extents.samples);
+    SPLITCAST_ASSIGN_OR_RETURN(inFloats, createAttention(one, services));
     for (const std::vector<Copied> *all : {&inputs, &results})
       for (const Copied &of : *all)
         if (!conversions.count(of.elements)) {
-          SPLITCAST_ASSIGN_OR_RETURN(conversions[of.elements],
-                                     make(*elementTypeOf(call.getType()), of.elements, services));
+          SPLITCAST_ASSIGN_OR_RETURN(conversions[of.elements], make(call.type, of.elements, services));
         }
     return absl::OkStatus();
   }
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
-    SPLITCAST_RETURN_IF_ERROR(checkBuffers(what, argumentBytes, buffers));
-    for (int64_t sample = 0; sample < samples; ++sample)
+    SPLITCAST_RETURN_IF_ERROR(checkBuffers(call.what, argumentBytes, buffers));
+    for (int64_t sample = 0; sample < call.extents.samples; ++sample)
       SPLITCAST_RETURN_IF_ERROR(launchSample(buffers, sample, stream));
     return absl::OkStatus();
   }
@@ -115,12 +121,11 @@ private:
 
   /// Returns the sample's part of an operand.
   Buffer ofSample(absl::Span<const Buffer> buffers, size_t operand, int64_t sample) const {
-    const int64_t bytes = argumentBytes[operand] / samples;
+    const int64_t bytes = argumentBytes[operand] / call.extents.samples;
     return buffers[operand].slice(sample * bytes, bytes);
   }
 
   absl::Status launchSample(absl::Span<const Buffer> buffers, int64_t sample, Stream &stream) {
-    constexpr int64_t kFloat = 4;
     const Buffer workspace = buffers.back();
     const auto copyOf = [&](const Copied &of) { return workspace.slice(of.at, of.elements * kFloat); };
     std::vector<Buffer> floats;
@@ -144,8 +149,9 @@ private:
     return absl::OkStatus();
   }
 
-  const std::string what;
-  const int64_t samples;
+  static constexpr int64_t kFloat = 4;
+
+  const AttentionCall call;
   const exec::SampleInFloats layout;
   std::vector<int64_t> argumentBytes;
   std::vector<Copied> inputs, results;
@@ -156,17 +162,9 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<Launchable>> createSmallAttention(exec::AttentionAttr call, CallServices &services) {
-  const std::string what = absl::StrCat("library call '", std::string(call.getCallName()), "'");
-  const std::optional<exec::SampleInFloats> layout = exec::sampleInFloats(call.getExtents());
-  const int64_t workspace = call.getWorkspace().value_or(0);
-  if (!layout || workspace < layout->total)
-    return absl::InvalidArgumentError(absl::StrCat(what, " has a workspace of ", workspace, " bytes; it needs ",
-                                                   layout ? absl::StrCat(layout->total) : "more than can be counted"));
-  if (absl::c_linear_search(call.getOperandBytes(), 0))
-    return absl::InvalidArgumentError(absl::StrCat(what, " has an empty operand; leave the call out of the plan"));
-  auto made = std::make_unique<SmallAttention>(what, call, *layout);
-  SPLITCAST_RETURN_IF_ERROR(made->prepare(call, services));
+absl::StatusOr<std::unique_ptr<Launchable>> createSmallAttention(const AttentionCall &call, CallServices &services) {
+  auto made = std::make_unique<SmallAttention>(call, *exec::sampleInFloats(call.extents));
+  SPLITCAST_RETURN_IF_ERROR(made->prepare(services));
   return made;
 }
 

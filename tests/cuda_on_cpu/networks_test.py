@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A network of images on GPUs: the CPU's losses, the same bits at all stages, and other losses only with tf32."""
+"""Networks on GPUs: the CPU's losses, the same bits at all stages, and other losses only with tf32."""
 import ast
 import os
 import subprocess
@@ -8,7 +8,7 @@ import unittest
 
 import jobs
 
-NETWORK = '''
+IMAGES = '''
 import hashlib, sys
 import numpy as np
 import splitcast as sc
@@ -37,16 +37,45 @@ bits = [np.asarray(session.read(name)).tobytes() for name in sorted(session.vari
 if sc.rank() == 0:
     print((losses, hashlib.sha256(b"".join(bits)).hexdigest()))
 '''
+# Heads that are wider than what cuDNN takes with a mask, so that scores are in memory.
+WIDE = '''
+import sys
+import numpy as np
+import splitcast as sc
+
+device, stage, dtype = sys.argv[1:]
+sc.init(device=device, timeout=60)
+graph = sc.Graph({"dp": sc.size()})
+graph.function("train")
+x = graph.input("x", sc.f32, (3, 5, 2, 72), sc.split(0))
+mask = graph.input("mask", sc.i64, (3, 5), sc.split(0))
+q, k, v = [x * sc.broadcast_to(graph.variable(name, (72,), sc.Init.uniform(0.5, 1)), [3, 5, 2, 72]) for name in "qkv"]
+y = sc.attention(q, k, v, causal=True, mask=mask)
+loss = sc.mean(y * y)
+graph.minimize(loss, sc.Sgd(0.5))
+graph.output("loss", loss)
+session = graph.compile(enable_zero={"stage": int(stage), "compute_type": None if dtype == "f32" else dtype})
+rows = session.inputs("train")["x"]["boxes"][0][0]
+random = np.random.default_rng(0)
+losses = []
+for step in range(4):
+    x = random.standard_normal((3, 5, 2, 72)).astype(np.float32)
+    mask = np.array([[1, 1, 1, 0, 0], [0, 0, 1, 1, 1], [1, 1, 1, 1, 1]])
+    losses.append(float(session.run("train", x=x[rows], mask=mask[rows])["loss"]))
+bits = [np.asarray(session.read(name)).tobytes().hex() for name in "qkv"]
+if sc.rank() == 0:
+    print((losses, bits))
+'''
 CUDA = dict(LD_PRELOAD=os.path.join(jobs.ROOT, "tests/cuda_on_cpu/libcuda_on_cpu.so"),
             SPLITCAST_CUDA_BACKEND=os.path.join(jobs.ROOT, "compiler/launch/libsplitcast-cuda.so"),
             SPLITCAST_SHARE_GPUS="1")
 
 
-class Images(unittest.TestCase):
+class Network(unittest.TestCase):
 
     def train(self, ranks, device, stage, dtype="f32", **environment):
-        """The losses, and a digest of all variables."""
-        program = jobs.write(NETWORK)
+        """The losses, and the bits of all variables, or a digest of them."""
+        program = jobs.write(self.network)
         variables = ["%s=%s" % each for each in dict(CUDA, **environment).items()] if device == "cuda" else []
         done = subprocess.run(jobs.MPIRUN + [str(ranks), "env"] + variables +
                               [sys.executable, program, device, str(stage), dtype], env=jobs.ENVIRONMENT,
@@ -57,6 +86,10 @@ class Images(unittest.TestCase):
     def close(self, found, expected, within):
         for a, b in zip(found, expected):
             self.assertLess(abs(a - b), within, (found, expected))
+
+
+class Images(Network):
+    network = IMAGES
 
     def test_of_three_ranks(self):
         expected, _ = self.train(3, "cpu", 1)
@@ -76,6 +109,17 @@ class Images(unittest.TestCase):
     def test_of_no_deterministic_way(self):
         with self.assertRaisesRegex(AssertionError, "library call 'convolution': each of the .* other bits"):
             self.train(1, "cuda", 0, SPLITCAST_CUDA_ON_CPU_NONDETERMINISTIC="1")
+
+
+class Wide(Network):
+    network = WIDE
+
+    def test_of_types(self):
+        for dtype, within in (("f32", 1e-5), ("bf16", 1e-2)):
+            expected, _ = self.train(3, "cpu", 2, dtype)
+            found = self.train(3, "cuda", 0, dtype)
+            self.close(found[0], expected, within)
+            self.assertEqual(self.train(3, "cuda", 3, dtype), found)
 
 
 if __name__ == "__main__":
