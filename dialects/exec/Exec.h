@@ -4,6 +4,7 @@
 
 #include "dialects/ccl/algebra/Collective.h"
 #include "dialects/exec/AttentionWorkspace.h"
+#include "dialects/exec/ConvolutionWorkspace.h"
 #include "dialects/exec/EmbeddingWorkspace.h"
 #include "dialects/exec/Role.h"
 #include "dialects/sbp/Sbp.h"

@@ -1,7 +1,5 @@
 #include "passes/local/DeviceTraits.h"
 
-#include "dialects/exec/ConvolutionWorkspace.h"
-
 using namespace mlir;
 
 namespace splitcast {
