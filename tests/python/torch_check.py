@@ -13,6 +13,7 @@ import jobs
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "torch_models.py")
 FINE_TUNE = os.path.join(HERE, "../../examples/python/finetune_gpt2.py")
+CASES = ["torch_cases.py", "torch_cases_training.py"]
 COSTS = os.path.join(jobs.ROOT, "tests/examples/training_costs_test")
 STEPS, TOLERANCE = 20, 1e-4
 MODELS = ["gpt2", "llama", "vit", "bert", "t5", "mistral", "qwen2", "gemma", "phi", "deit", "swin", "convnext", "resnet18"]
@@ -104,14 +105,15 @@ def expect_fine_tuning(checks):
 
 
 def expect_cases(checks):
-    """Small models, each as eager PyTorch or an error."""
-    run = jobs.run(1, os.path.join(HERE, "torch_cases.py"), timeout=300)
-    cases = re.findall(r"^CASE (.*?): (.*)$", run.stdout, re.MULTILINE)
-    for name, outcome in cases:
-        checks.expect(outcome == "ok", "case '%s'" % name, outcome)
-    checks.expect(run.returncode == 0 and "\nALL %d\n" % len(cases) in run.stdout and len(cases) > 50, "all cases ran",
-                  run.stderr[-800:])
-    print("%d small models that are easily trained wrong" % len(cases), flush=True)
+    """Small models, each as eager PyTorch or an error; and those of several ranks."""
+    for program, ranks in [(each, 1) for each in CASES] + [("torch_cases_ranks.py", 3)]:
+        run = jobs.run(ranks, os.path.join(HERE, program), timeout=300)
+        cases = re.findall(r"^CASE (.*?): (.*)$", run.stdout, re.MULTILINE)
+        for name, outcome in cases:
+            checks.expect(outcome == "ok", "case '%s'" % name, outcome)
+        checks.expect(run.returncode == 0 and "\nALL %d\n" % len(cases) in run.stdout and cases,
+                      "all cases of %s ran" % program, run.stderr[-800:])
+        print("%s: %d small models that are easily trained wrong" % (program, len(cases)), flush=True)
 
 
 def main():

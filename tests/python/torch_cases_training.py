@@ -1,0 +1,318 @@
+"""Small models that are easily trained wrong, by what they do beside their ops: state, hooks, optimizers, changes after
+the compilation, errors. Run as one rank by torch_check.py, as torch_cases.py is."""
+import types
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+import splitcast as sc
+import splitcast.torch
+import torch_cases_common as common
+from torch_cases_common import Buffer, Net, X, square
+
+
+def scaled_in_place(model, h):
+    y = h * 1
+    y[:, :4].mul_(3.0)
+    return y
+
+
+def changed_under_a_view(model, h):
+    y = h * 1
+    z = y.view(6, 2, 4)
+    y.add_(1.0)
+    return z * 2
+
+
+def counted(model, h):
+    model.n.add_(1.0)
+    return h * model.n
+
+
+def without_gradient(model, h):
+    with torch.no_grad():
+        t = h * 2
+    return h * t
+
+
+def gelu_but_not_quite(model, h):
+    return (0.5 * h) * torch.add(torch.tanh(0.7978845608028654 * (h + 0.044715 * torch.pow(h, 3))), 1.0, alpha=7)
+
+
+def moving(model, h):
+    model.n = 0.9 * model.n + 0.1 * h.detach().mean()
+    return h - model.n
+
+
+def moving_without_gradient(model, h):
+    with torch.no_grad():
+        model.n += h.mean()
+    return h * model.n
+
+
+def constant_that_changes(model, h):
+    c = torch.arange(8.0)
+    y = h + c
+    c += 1
+    return y * h + c * 0.1
+
+
+def attribute_that_changes(model, h):
+    model.k *= 0.9
+    return h * model.k
+
+
+class Reversed(torch.autograd.Function):
+
+    @staticmethod
+    def forward(context, x):
+        return x * 2
+
+    @staticmethod
+    def backward(context, gradient):
+        return -gradient
+
+
+def attribute_in_a_dict(model, h):
+    model.state["n"] += 1
+    return h * model.state["n"]
+
+
+def attribute_of_an_object(model, h):
+    model.state.n *= 2.0
+    return h * model.state.n
+
+
+def checked_log(h):
+    """As distributions check their arguments."""
+    scale = h.abs() + 1
+    torch._assert_async((scale > 0).all(), "scales must be above 0")
+    return torch.distributions.Normal(h, scale).log_prob(h.detach() + 1)
+
+
+def hooked(part):
+    part.register_full_backward_hook(lambda module, given, received: None)
+    return part
+
+
+def saved_map(model, h):
+    model.map = (h @ h.T).softmax(-1)
+    model.maps.append(model.map)
+    return model.map @ h
+
+
+def saved_and_read(model, h):
+    h = h if model.state is None else h + model.state
+    model.state = h.detach()
+    return h
+
+
+def cached_constant(model, h):
+    """What some models make positions of, once."""
+    model.state = torch.arange(8.0) if model.state is None else model.state
+    return h * model.state
+
+
+def saved_losses(model, x):
+    """Extra losses of parts, which the loss collects."""
+    model.maps.clear()
+    loss = square(model, x)
+    return loss + sum(each.mean() for each in model.maps)
+
+
+CASES = {
+    "detach": (Net(lambda m, h: h * h.detach()), square, None),
+    "no_grad": (Net(without_gradient), square, None),
+    "no_grad, and in place on a part": (Net(lambda m, h: scaled_in_place(m, without_gradient(m, h))), square, None),
+    "a parameter named constant.0": (Net(lambda m, h: h * m.constant[0] * torch.arange(8).float(),
+                                         constant=nn.ParameterList([nn.Parameter(torch.ones(8))])), square, None),
+    "in place on a part": (Net(scaled_in_place), square, None),
+    "in place under a view": (Net(changed_under_a_view), square, None),
+    "in place on its own": (Net(lambda m, h: F.relu(h * 2, inplace=True)), square, None),
+    "a counter": (Buffer(counted), square, None),
+    "a buffer that is assigned": (Buffer(moving), square, None),
+    "a buffer that changes without gradient": (Buffer(moving_without_gradient), square, None),
+    "a constant that changes": (Net(constant_that_changes), square, None),
+    "an attribute that changes": (Net(attribute_that_changes, k=1.0), square, "k changes while"),
+    "a number in a dict that changes": (Net(attribute_in_a_dict, state={"n": 0}), square, "state.n changes while"),
+    "a number of an object that changes": (Net(attribute_of_an_object, state=types.SimpleNamespace(n=1.0)), square,
+                                           "state.n changes while"),
+    "a list of numbers that changes": (Net(lambda m, h: h * m.state.pop(), state=[1.0, 2.0, 3.0]), square,
+                                       "state.2 changes while"),
+    "saved maps": (Net(saved_map, map=None, maps=[]), square, None),
+    "saved maps that are not there before": (Net(saved_map, maps=[]), square, None),
+    "saved maps for the loss": (Net(saved_map, maps=[]), saved_losses, None),
+    "saved maps for the next step": (Net(saved_map, maps=[]), lambda m, x: square(m, x) + sum(
+        each.mean() for each in m.maps), "saves .*map.* and reads"),
+    "a state of no parameter": (Net(saved_and_read, state=None), square, "saves state in one step and reads it"),
+    "a cached constant": (Net(cached_constant, state=None), square, None),
+    "a backward hook": (Net(lambda m, h: m.k(h), k=hooked(nn.Linear(8, 8))), square, "part 'k', a Linear, has a backward hook"),
+    "the old weight_norm": (Net(lambda m, h: m.k(h), k=nn.utils.weight_norm(nn.Linear(8, 8))), square,
+                            "part 'k'.*torch.nn.utils.weight_norm.*parametrizations.weight_norm"),
+    "the old spectral_norm": (Net(lambda m, h: m.k(h), k=nn.utils.spectral_norm(nn.Linear(8, 8))), square,
+                              "part 'k'.*torch.nn.utils.spectral_norm.*parametrizations.spectral_norm"),
+    "the new weight_norm": (Net(lambda m, h: m.k(h), k=nn.utils.parametrizations.weight_norm(nn.Linear(8, 8))), square, None),
+    "computed again": (Net(lambda m, h: torch.utils.checkpoint.checkpoint(lambda x: x * m.p.sigmoid() + x**2, h, use_reentrant=True),
+                           p=nn.Parameter(torch.ones(8))), square, None),
+    "an op that is not there, in a Sequential": (Net(lambda m, h: m.k(h.view(1, 1, 3, 4, 4)), k=nn.Sequential(nn.FractionalMaxPool3d(
+        2, output_size=1))), square, "fractional_max_pool3d.*(in part 'k.0'|torch_cases)"),
+    "an op that is not there, in the loss": (Net(lambda m, h: h), lambda m, x: torch.kthvalue(m(x), 2, 1)[0].mean(),
+                                             r"kthvalue.*\(in the loss"),
+    "a value that decides": (Net(lambda m, h: h * 2 if h.sum() > 0 else h), square,
+                             "(?s)Could not guard.*torch_cases.*torch.where, masks"),
+    "a size that values decide": (Net(lambda m, h: h * h[: (h[:, 0] > 0).sum().item()].sum()), square,
+                                  "local_scalar_dense.*torch.where"),
+    # After the compilation
+    "a rate that the loop changes": (Net(lambda m, h: h), square, "lr of group 0 .* is 0.01, but it was 0.05 .*schedule="),
+    "a momentum that changes": (Net(lambda m, h: h), square, "momentum of group 0 .* is 0.5, but it was 0"),
+    "a rate of a tensor that changes": (Net(lambda m, h: h), square, "lr of group 0"),
+    "a group that comes later": (Net(lambda m, h: h), square, "2 parameter groups, but it had 1"),
+    "a temperature that the loop changes": (Net(lambda m, h: h / m.t, t=1.0), square, "t is 0.5, but it was 1.0"),
+    "a dropout that the loop changes": (Net(lambda m, h: m.d(h), d=nn.Dropout(0.0)), square, "d.p is 0.5, but it was 0.0"),
+    "a parameter that is frozen later": (Net(lambda m, h: h), square, "parameter 'l.weight' is frozen, but it was trained"),
+    # Optimizers
+    "SGD with decay": (Net(lambda m, h: h), square, None),
+    "SGD with decay and groups": (Net(lambda m, h: h * m.p, p=nn.Parameter(torch.ones(8))), square, None),
+    "decay of what has no gradient": (Net(lambda m, h: h * m.p.detach() + 0 * m.q, p=nn.Parameter(torch.ones(8)),
+                                          q=nn.Parameter(torch.ones(8))), square, None),
+    "Adam with decay": (Net(lambda m, h: h), square, None),
+    "AdamW": (Net(lambda m, h: h), square, None),
+    "Adam that is AdamW": (Net(lambda m, h: h), square, "decoupled_weight_decay"),
+    "RMSprop": (Net(lambda m, h: h), square, None),
+    "RMSprop that is centered": (Net(lambda m, h: h), square, "RMSprop has centered=True"),
+    "Adagrad": (Net(lambda m, h: h), square, None),
+    "Adagrad that slows down": (Net(lambda m, h: h), square, "Adagrad has lr_decay=0.1"),
+    "decay with clipping": (Net(lambda m, h: h), square, "clip_norm together with weight_decay .*AdamW"),
+    "what changes nothing": (Net(lambda m, h: h / m.t, t=1.0), square, None),
+    "a backward of its own": (Net(lambda m, h: Reversed.apply(h)), square, "Reversed has a backward of its own"),
+    "a random constant of a kind that is not there": (Net(lambda m, h: h + torch.randint(0, 5, (8,))), square,
+                                                      "aten.randint"),
+    "two losses": (Net(lambda m, h: h), lambda m, x: (square(m, x), m(x).mean()), "2 values"),
+    "almost GELU": (Net(gelu_but_not_quite), square, None),
+    "GELU written out": (Net(lambda m, h: 0.5 * h * (1.0 + torch.tanh(0.7978845608028654 *
+                                                                      (h + 0.044715 * torch.pow(h, 3.0))))), square, None),
+    "mse": (Net(lambda m, h: h), lambda m, x: F.mse_loss(m(x), x), None),
+    "a number less a tensor": (Net(lambda m, h: 1 - h), square, None),
+    "alpha": (Net(lambda m, h: torch.sub(h, h * h, alpha=0.5)), square, None),
+    "a part in evaluation": (Net(lambda m, h: m.d(h), d=nn.Dropout(0.5).eval()), square, None),
+    "an unused parameter": (Net(lambda m, h: h, other=nn.Linear(3, 3)), square, None),
+    "attention of three dimensions": (Net(lambda m, h: F.scaled_dot_product_attention(h[None], h[None], h[None]) +
+                                          F.scaled_dot_product_attention(h, h * 2, h) + F.scaled_dot_product_attention(*[
+                                              h.view(2, 3, 8)] * 3, attn_mask=torch.arange(18.).view(2, 3, 3)).view(6, 8)),
+                                      square, None),
+    "attention of five dimensions": (Net(lambda m, h: F.scaled_dot_product_attention(*[h.view(1, 1, 2, 3, 8)] * 3)), square,
+                                     "scaled_dot_product_attention.*positions, width"),
+    "integers by floats": (Net(lambda m, h: h * torch.arange(8)), square, None),
+    "an integer input": (Net(lambda m, h: h), lambda m, x: (m(x.float())**2).mean(), None),
+    "a boolean input": (Net(lambda m, h: h), lambda m, x: (m(x.float())**2).mean(), None),
+    "an op that is not there": (Net(lambda m, h: torch.kthvalue(h, 3, dim=1).values), square,
+                                "aten.kthvalue.default.*torch_cases"),
+    "ops that PyTorch makes of others": (Net(lambda m, h: torch.lerp(h, h * h, h.sigmoid()) + F.celu(h) + F.selu(h) + F.glu(
+        torch.cat([h, h], 1)) + F.softshrink(h) + torch.addcmul(h, h, h, value=0.5) + F.logsigmoid(h)), square,
+                                         None),
+    "checks of values": (Net(lambda m, h: h + checked_log(h)), square, None),
+    "a label beyond the classes": (Net(lambda m, h: h.log_softmax(1)), lambda m, x: F.nll_loss(m(x), x[:, 0].long() * 0 + 8),
+                                   "index 0 of its input is 8"),
+    "an element beyond the row": (Net(lambda m, h: h.gather(1, (h[:, :1] * 0).long() + 8)), square, "index 0 of its input is -1"),
+    "a pair beyond the row": (Net(lambda m, h: h[torch.arange(6), (h[:, 0] * 0).long() + 8]), square,
+                              "index 0 of its input is -1"),
+    "a constant pair beyond the row": (Net(lambda m, h: h[torch.tensor([0, 1]), torch.tensor([5, -9])]), square,
+                                       "index -9 is not within a dimension of size 8"),
+    "a hook after": (Net(lambda m, h: h, hooked=[nn.Parameter(torch.ones(8))][0]), lambda m, x: (
+        m.hooked.register_post_accumulate_grad_hook(lambda p: None), (m(x) * m.hooked).mean())[1], "gradient hook"),
+    "a hook": (Net(lambda m, h: (h.register_hook(torch.neg), h)[1]), square, "gradient hook"),
+    "a number of elements that values decide": (Net(lambda m, h: h[h > 0]), square, "values|booleans"),
+}
+
+INPUTS = {"an integer input": torch.arange(48).reshape(6, 8), "a boolean input": X > 0}
+
+# Optimizers of cases, where they are not SGD; by the model.
+OPTIMIZERS = {
+    "a rate of a tensor that changes": lambda m: torch.optim.Adam(m.parameters(), lr=torch.tensor(0.05)),
+    "SGD with decay": lambda m: torch.optim.SGD(m.parameters(), 0.05, momentum=0.9, nesterov=True, weight_decay=0.3),
+    "SGD with decay and groups": lambda m: torch.optim.SGD([{"params": m.l.parameters()}, {
+        "params": [m.p], "weight_decay": 0.0, "lr": 0.1}], 0.05, momentum=0.9, weight_decay=0.3),
+    "decay of what has no gradient": lambda m: torch.optim.SGD(m.parameters(), 0.05, weight_decay=0.3),
+    "Adam with decay": lambda m: torch.optim.Adam(m.parameters(), 0.01, betas=(0.5, 0.75), eps=1e-4, weight_decay=0.3),
+    "AdamW": lambda m: torch.optim.AdamW(m.parameters(), 0.01, betas=(0.5, 0.75), eps=1e-4, weight_decay=0.3),
+    "Adam that is AdamW": lambda m: torch.optim.Adam(m.parameters(), weight_decay=0.3, decoupled_weight_decay=True),
+    "RMSprop": lambda m: torch.optim.RMSprop(m.parameters(), 0.01, alpha=0.7, eps=1e-3, momentum=0.5, weight_decay=0.3),
+    "RMSprop that is centered": lambda m: torch.optim.RMSprop(m.parameters(), 0.01, centered=True),
+    "Adagrad": lambda m: torch.optim.Adagrad(m.parameters(), 0.05, eps=1e-3, weight_decay=0.3),
+    "Adagrad that slows down": lambda m: torch.optim.Adagrad(m.parameters(), 0.05, lr_decay=0.1),
+    "decay with clipping": lambda m: torch.optim.SGD(m.parameters(), 0.05, weight_decay=0.3),
+}
+
+
+def left_alone(m, optimizer):
+    """A scheduler that has not changed anything yet, and numbers that are set to what they were."""
+    torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
+    m.t = 1.0
+    m.eval()
+    optimizer.param_groups[0]["lr"] = 0.05
+
+
+# What a program does to the model and the optimizer after the compilation.
+CHANGES = {
+    "a rate that the loop changes": lambda m, o: o.param_groups[0].update(lr=0.01),
+    "a momentum that changes": lambda m, o: o.param_groups[0].update(momentum=0.5),
+    "a rate of a tensor that changes": lambda m, o: o.param_groups[0]["lr"].mul_(0.5),
+    "a group that comes later": lambda m, o: o.add_param_group({"params": [nn.Parameter(torch.ones(1))]}),
+    "a temperature that the loop changes": lambda m, o: setattr(m, "t", 0.5),
+    "a dropout that the loop changes": lambda m, o: setattr(m.d, "p", 0.5),
+    "a parameter that is frozen later": lambda m, o: m.l.weight.requires_grad_(False),
+    "what changes nothing": left_alone,
+}
+
+
+def batches_without_names():
+    model = Net(lambda m, h: h)
+    for name, call in (("example_inputs is a tuple", lambda: compiled(model, (X,))),
+                       ("the batch is a tuple", lambda: compiled(model, {"x": X}).step((X,)))):
+        try:
+            call()
+        except sc.InvalidError as error:
+            if name not in str(error) or "dict of tensors" not in str(error):
+                return "raises " + str(error)
+        else:
+            return name + ", which is no error"
+    return "ok"
+
+
+DRAWS = {  # with their mean and the mean of their squares
+    "rand": (lambda x: torch.rand(300, 400), 1 / 2, 1 / 3),
+    "rand_like": (lambda x: torch.rand_like(x.expand(8000, 6, 8)), 1 / 2, 1 / 3),
+    "rand_like of bf16": (lambda x: torch.rand_like(x.expand(8000, 6, 8).bfloat16()).float(), 1 / 2, 1 / 3),
+    "randn": (lambda x: torch.randn(300, 400), 0, 1),
+    "uniform_": (lambda x: torch.empty(300, 400).uniform_(-1, 3), 1, 7 / 3),
+    "normal_": (lambda x: torch.empty(300, 400).normal_(2, 0.5), 2, 4.25),
+    "exponential_": (lambda x: torch.empty(300, 400).exponential_(2.0), 1 / 2, 1 / 2),
+    "bernoulli": (lambda x: torch.bernoulli(torch.full((300, 400), 0.25)), 1 / 4, 1 / 4),
+    "dropout2d": (lambda x: F.dropout2d(torch.ones(300, 400, 2, 2), 0.5), 1, 2),
+}
+
+
+def random_numbers():
+    """Their moments are right, and each step draws others."""
+    for name, (draw, mean, square_mean) in DRAWS.items():
+        for power, expected in ((1, mean), (2, square_mean)):
+            model = Net(lambda m, h: h)
+            trainer = splitcast.torch.compile(model, lambda m, x: (draw(x)**power).mean() + 0 * m(x).sum(), {"x": X},
+                                              torch.optim.SGD(model.parameters(), lr=0.1), enable_zero=0,
+                                              whole_batch=True)
+            losses = [trainer.step({"x": X}) for _ in range(3)]
+            if len(set(losses)) == 1 or any(abs(loss - expected) > 0.04 for loss in losses):
+                return "the mean of %s to the power of %d is %r, not %g" % (name, power, losses, expected)
+    return "ok"
+
+
+def compiled(model, example):
+    return splitcast.torch.compile(model, square, example, torch.optim.SGD(model.parameters(), lr=0.1), enable_zero=0,
+                                   whole_batch=True)
+
+
+OTHERS = {"batches without names": batches_without_names, "random numbers": random_numbers}
+
+
+common.main(common.Cases(CASES, INPUTS, OPTIMIZERS, CHANGES, OTHERS))
