@@ -8,9 +8,11 @@ import sys
 import tempfile
 import threading
 import unittest
+from unittest import mock
 
 import numpy as np
 import splitcast as sc
+from splitcast import launch
 
 import jobs
 
@@ -311,6 +313,14 @@ class Package(unittest.TestCase):
         result = self.launch("-n", "0", program)
         self.assertIn("must be at least 1", result.stderr)
         self.assertEqual(self.launch("-n", "2", "nowhere.py").returncode, 2)
+
+    def test_kills_ranks_that_do_not_end(self):
+        ranks = [subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"]),
+                 subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])]
+        ranks[1].send_signal(signal.SIGSTOP)
+        with mock.patch.multiple(launch, PATIENCE=0.1, GRACE=0.1):
+            self.assertEqual(launch._wait(ranks), 3)
+        self.assertEqual([rank.returncode for rank in ranks], [3, -signal.SIGKILL])
 
     def test_writes_a_profile_when_the_job_ends(self):
         with tempfile.TemporaryDirectory() as directory:

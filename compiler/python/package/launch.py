@@ -3,7 +3,7 @@
     python3 -m splitcast.launch -n 2 train.py --its --flags
 
 The ranks communicate over loopback sockets. When one fails, the others notice within seconds and end; after 10 seconds
-they are terminated. The exit status is that of the first rank that failed.
+they are terminated, and after 10 more killed. The exit status is that of the first rank that failed.
 """
 import argparse
 import os
@@ -14,6 +14,7 @@ import sys
 import time
 
 PATIENCE = 10  # seconds after a failure until the other ranks are terminated; they use them to print why they end
+GRACE = 10  # seconds from then until they are killed: a rank that is stopped, say, does not notice that it is terminated
 
 
 def _free_port():
@@ -30,15 +31,15 @@ def _start(count, command):
 
 def _wait(ranks):
     """Waits until all ranks have ended; returns the first status that is not 0."""
-    status, deadline = 0, None
+    status, deadline, end = 0, None, subprocess.Popen.terminate
     while any(rank.poll() is None for rank in ranks):
         failed = [rank.returncode for rank in ranks if rank.returncode]
         if failed and deadline is None:
             status, deadline = failed[0], time.monotonic() + PATIENCE
         if deadline is not None and time.monotonic() > deadline:
             for rank in ranks:
-                rank.terminate()
-            deadline = time.monotonic() + PATIENCE
+                end(rank)
+            deadline, end = time.monotonic() + GRACE, subprocess.Popen.kill
         time.sleep(0.02)
     return status or next((rank.returncode for rank in ranks if rank.returncode), 0)
 

@@ -16,9 +16,12 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
 
     loss: a function of the module and of the batch's tensors by name that returns the mean over the batch, such as
       `lambda model, x, labels: F.cross_entropy(model(x), labels)`.
-    example_inputs: a dict of tensors with this rank's rows, along the first dimension. The rows of all ranks are the
-      global batch; ranks must share it evenly, where the first ranks may have one row more. With whole_batch=True, the
-      tensors here and in step() are the global batch.
+    example_inputs: a dict of tensors with this rank's rows, along the first dimension. The rows of all ranks, in the
+      order of ranks, are the global batch; ranks must share it evenly, where the first ranks may have one row more. With
+      accumulate=k they must share each of the k micro-batches so: micro-batch i has the i-th part of each rank's rows,
+      in the order of ranks, and the global batch is one micro-batch after the other. With whole_batch=True, the tensors
+      here and in step() are the global batch. A tensor without dimensions (a temperature, say) is not split: all ranks
+      must give the same value, and step() takes a number, too.
     optimizer: a splitcast.Optimizer, or a torch.optim.SGD, Adam, AdamW, RMSprop or Adagrad, whose hyperparameters and
       parameter groups are read.
     enable_zero: a stage, or options as in Graph.compile.
@@ -32,7 +35,9 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
     supported (all of them are named with their lines), or if models or batches differ between ranks.
     """
     _require_version()
-    batch = _global_batch(example_inputs, whole_batch)
+    _require_unwrapped(module)
+    accumulate = step_options.get("accumulate")
+    batch = _global_batch(example_inputs, whole_batch, accumulate if isinstance(accumulate, int) and accumulate > 0 else 1)
     graph = sc.Graph(mesh)
     trainable = {name for name, parameter in module.named_parameters(remove_duplicate=False) if parameter.requires_grad}
     modes = {part: part.training for part in module.modules()}
@@ -47,7 +52,8 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
             importer.constants = constants
             graph.function(function)
             result = importer.run({name: graph.input(name, _import.input_type(value.dtype), tuple(value.shape),
-                                                     sc.split(0)) for name, value in batch.items()})
+                                                     sc.split(0) if value.dim() else sc.broadcast())
+                                   for name, value in batch.items()})
             changed = importer.changed
             if function == "train":
                 default, groups, decays = _optimizer_of(_variables_of(module, graph.variable_names), optimizer)
@@ -59,10 +65,12 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
     finally:
         for part, mode in modes.items():
             part.training = mode
+    groups = {_import.group_of(name) for name in _variables_of(module, graph.variable_names).parameters}
     for name, policy in (policies or {}).items():
+        _require_group(name, groups)
         graph.group(name, policy)
     session = graph.compile(enable_zero=enable_zero)
-    trainer = Trainer(graph, session, module, whole_batch, list(batch), Watched(module, optimizer))
+    trainer = Trainer(graph, session, module, whole_batch, batch, Watched(module, optimizer))
     trainer._begin(module, constants)
     return trainer
 
@@ -75,7 +83,9 @@ class Trainer:
         self._watched = watched
         self.session = session
         self._whole = whole_batch
-        self._inputs = inputs
+        self._inputs = inputs  # with the shapes of the global batch
+        self._rows = {function: {name: of["shape" if whole_batch else "local_shape"][:1]
+                                 for name, of in session.inputs(function).items()} for function in session.functions}
         self._variables = _variables_of(module, session.variables)
         self._state = {name: value.detach() for name, value in module.state_dict().items()}
 
@@ -88,7 +98,12 @@ class Trainer:
         return self._run("train", batch)
 
     def evaluate(self, batch):
-        """Returns the loss of a batch in evaluation mode, without changing anything."""
+        """Returns the loss of a batch in evaluation mode, without changing anything.
+
+        It is not computed in micro-batches: ranks share all of its rows evenly, in the order of ranks.
+        """
+        if "evaluate" not in self.session.functions:
+            raise sc.InvalidError("the model was compiled with evaluate=False; leave it out of compile() to evaluate")
         return self._run("evaluate", batch)
 
     def _run(self, function, batch):
@@ -96,9 +111,33 @@ class Trainer:
         missing = [name for name in self._inputs if name not in batch]
         if missing:
             raise sc.InvalidError("the batch has no %s; it needs %s" % (", ".join(missing), ", ".join(self._inputs)))
-        arrays = {name: _to_array(value) if isinstance(value, torch.Tensor) else value for name, value in batch.items()}
+        arrays = {name: self._array_of(function, name, value) for name, value in batch.items()}
         loss = self.session.run(function, whole=self._whole, **arrays)["loss"]
         return float(_from_array(loss.reshape(1), sc.bf16) if loss.dtype.name == "uint16" else loss)
+
+    def _array_of(self, function, name, value):
+        example = self._inputs.get(name)
+        if example is not None and not example.dim() and isinstance(value, (bool, int, float)):
+            value = torch.tensor(value, dtype=example.dtype)
+        if example is not None and example.dim():
+            self._require_rows(function, name, tuple(getattr(value, "shape", ())))
+        return _to_array(value) if isinstance(value, torch.Tensor) else value
+
+    def _require_rows(self, function, name, shape):
+        """Checks the number of rows; the session checks what else there is of a shape."""
+        rows, of_step = [self._rows[each][name][0] for each in (function, "train")]
+        if not shape or shape[0] == rows:
+            return
+        text = "the batch has %d rows of input '%s' on this rank; %s needs %d" % (
+            shape[0], name, {"train": "step"}.get(function, function), rows)
+        if shape[0] == of_step:
+            raise sc.InvalidError("%s: ranks share all rows of its batch evenly, not those of each micro-batch; give it "
+                                  "as many, or compile with whole_batch=True or with a number of rows that ranks times "
+                                  "accumulate divides" % text)
+        raise sc.InvalidError("%s, as compile() was given. A last batch of fewer rows can be filled up with rows whose "
+                              "labels are -100, which cross_entropy ignores, or left out (drop_last=True of a "
+                              "DataLoader). With compile(whole_batch=True) ranks give the whole batch and need not share "
+                              "it" % text)
 
     def state_dict(self):
         """The state dict of the module, of whole tensors. All ranks must call it.
@@ -152,7 +191,13 @@ class Trainer:
         for name, value in list(module.state_dict().items()) + list(constants.items()):
             digest.update(("%s %s %s" % (name, value.dtype, tuple(value.shape))).encode())
             digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-        sc.agree_alike("SHA-256 %s" % digest.hexdigest()[:16], "parameters of the model")
+        try:
+            sc.agree_alike("SHA-256 %s" % digest.hexdigest()[:16], "parameters of the model")
+        except sc.Error as error:
+            if "different parameters" not in str(error):  # another rank has ended, say
+                raise
+            raise type(error)("%s\nCall torch.manual_seed with the same number on all ranks before the model is made, or load "
+                              "the same state dict into it." % error) from error
         for name, parameter in self._variables.parameters.items():
             self._write(name, parameter)
         for name, value in constants.items():
@@ -208,28 +253,60 @@ def _require_names(batch, what):
                               "{\"x\": x, \"labels\": labels}" % (what, type(batch).__name__))
 
 
-def _global_batch(example, whole_batch):
+def _require_unwrapped(module):
+    if isinstance(module, (torch.nn.parallel.DistributedDataParallel, torch.nn.DataParallel)):
+        raise sc.InvalidError("the model is wrapped in %s, but Splitcast itself adds up the gradients of ranks; give it "
+                              "model.module, and that to the optimizer" % type(module).__name__)
+
+
+def _require_group(name, groups):
+    """Checks that there is a group of this name, or one within it."""
+    if not any(each == name or each.startswith(name + ".") for each in groups):
+        raise sc.InvalidError("policies= has the group '%s', which the model does not have; its groups are %s, and the "
+                              "modules that they are in" % (name, ", ".join("'%s'" % each for each in sorted(groups))))
+
+
+def _require_input(name, value):
+    if name in ("function", "whole"):
+        raise sc.InvalidError("an example input is named '%s', which is a keyword of Session.run; rename it" % name)
+    if not isinstance(value, torch.Tensor):
+        raise sc.InvalidError("example input '%s' is a %s; it must be a tensor whose first dimension is that of the batch, "
+                              "or one without dimensions" % (name, type(value).__name__))
+    if value.dtype not in _import.TYPES:
+        raise sc.InvalidError("example input '%s' has elements of %s; inputs can have %s: convert it, such as by .float() "
+                              "or .long()" % (name, value.dtype, ", ".join(map(str, _import.TYPES))))
+
+
+def _global_batch(example, whole_batch, accumulate):
     """Zeros with the shapes and types of the global batch. Checks that ranks share its rows evenly."""
     _require_names(example, "example_inputs")
     for name, value in example.items():
-        if name in ("function", "whole"):
-            raise sc.InvalidError("an example input is named '%s', which is a keyword of Session.run; rename it" % name)
-        if not isinstance(value, torch.Tensor) or value.dim() == 0:
-            raise sc.InvalidError("example input '%s' is a %s; it must be a tensor whose first dimension is that of "
-                                  "the batch" % (name, type(value).__name__))
+        _require_input(name, value)
     if whole_batch:
         return {name: torch.zeros_like(value, device="cpu") for name, value in example.items()}
     batch = {}
     for name, value in example.items():
-        sc.agree_alike("%s %s" % (value.dtype, list(value.shape[1:])), "types or rows of example input '%s'" % name)
-        rows = [int(text) for text in sc.exchange(str(value.shape[0]), "rows of example input '%s'" % name)]
-        least, more = divmod(sum(rows), len(rows))
-        even = [least + (rank < more) for rank in range(len(rows))]
-        if rows != even:
-            raise sc.InvalidError("ranks have %s rows of example input '%s'; to share %d rows evenly they must have %s"
-                                  % (rows, name, sum(rows), even))
-        batch[name] = torch.zeros((sum(rows),) + tuple(value.shape[1:]), dtype=value.dtype)
+        sc.agree_alike("%s %d dimensions %s" % (value.dtype, value.dim(), list(value.shape[1:])),
+                       "types or rows of example input '%s'" % name)
+        rows = _rows_of_all(name, len(value), accumulate) if value.dim() else None
+        batch[name] = torch.zeros(() if rows is None else (rows,) + tuple(value.shape[1:]), dtype=value.dtype)
     return batch
+
+
+def _rows_of_all(name, count, accumulate):
+    """The rows that all ranks have of an example input. Each must have its share of each micro-batch."""
+    rows = [int(text) for text in sc.exchange(str(count), "rows of example input '%s'" % name)]
+    total = sum(rows)
+    if total % accumulate:
+        raise sc.InvalidError("ranks have %s rows of example input '%s', %d in all; accumulate=%d does not divide them "
+                              "into equal micro-batches" % (rows, name, total, accumulate))
+    least, more = divmod(total // accumulate, len(rows))
+    even = [accumulate * (least + (rank < more)) for rank in range(len(rows))]
+    if rows != even:
+        micro = "" if accumulate == 1 else " of each of the %d micro-batches" % accumulate
+        raise sc.InvalidError("ranks have %s rows of example input '%s'; to share %d rows%s evenly they must have %s" %
+                              (rows, name, total // accumulate, micro, even))
+    return total
 
 
 # ---- Optimizers ----
