@@ -45,6 +45,12 @@ def images(model, h):
     return model.body(image(h).repeat(1, 1, 3, 2)).flatten(1)
 
 
+def recurrent(model, h):
+    """Results, and the states at the end."""
+    results, states = model.r(h.view(3, 4, 4))
+    return results.sum(-1, keepdim=True) + sum(each.mean() for each in (states if isinstance(states, tuple) else [states]))
+
+
 def of_images(*layers):
     return Net(images, body=nn.Sequential(*layers))
 
@@ -204,6 +210,16 @@ CASES = {
             ("bilinear", {"size": (3, 7), "align_corners": True}), ("bicubic", {"scale_factor": 2})), 1))), small_square, None),
     "a row of values": (Net(lambda m, h: m.c(h.view(2, 3, 8)).flatten(1), c=nn.Conv1d(3, 2, 3, padding=1, dilation=1)), square,
                         None),
+    # Recurrent
+    **{"%s, %s" % (kind.__name__, options): (Net(recurrent, r=kind(4, 4, **options)), square, None)
+       for kind in (nn.LSTM, nn.GRU, nn.RNN)
+       for options in ({}, {"num_layers": 2, "batch_first": True}, {"bidirectional": True, "bias": False})},
+    "an RNN of relu": (Net(recurrent, r=nn.RNN(4, 4, nonlinearity="relu")), square, None),
+    "given states": (Net(lambda m, h: 0.1 * (m.r(h.view(2, 3, 8), (h[:3, :4].view(1, 3, 4), h[3:].view(1, 3, 8)))[0] + m.g(
+        h.view(2, 3, 8), h[None, :3, :4])[0].sum() + m.c(h, h[:, :4]).sum()), r=nn.LSTM(8, 8, proj_size=4), g=nn.GRU(8, 4),
+                         c=nn.GRUCell(8, 4)), square, None),
+    "an LSTM of images": (Net(lambda m, h: m.r(m.c(h.view(2, 3, 2, 4)).flatten(2).mT.contiguous())[1][0], c=nn.Conv2d(
+        3, 4, (1, 2)), r=nn.LSTM(4, 8, 2, batch_first=True)), square, None),
     # Attention
     "relative positions": (Net(relative_attention, bias=nn.Parameter(torch.randn(2, 6, 6))), square, None),
     "keys that are seen": (Net(attention_of_seen), square, None),

@@ -98,6 +98,16 @@ def numbers_of_all_ranks():
     return "ok"
 
 
+class Recurrent(nn.Module):
+
+    def __init__(self):
+        super().__init__()
+        self.l = nn.LSTM(1, 3, batch_first=True, bidirectional=True)
+
+    def forward(self, x):
+        return self.l(x[:, :, None])[0].sum(1)
+
+
 def refused(pattern, call):
     """Whether the call is an error with this pattern on all ranks."""
     try:
@@ -133,6 +143,7 @@ CASES = {
     "weights of rows in micro-batches": lambda: refused(
         "in one micro-batch", lambda: compiled(made(), by_weights_of_rows, {"x": X[:4]}, accumulate=2)),
     "a batch norm in micro-batches": lambda: as_eager(tanh_of_rows, lambda: [nn.BatchNorm1d(4)], [4, 4, 4], 2),
+    "an LSTM in micro-batches": lambda: as_eager(tanh_of_rows, lambda: [Recurrent()], [4, 4, 4], 2),
     "micro-batches that ranks do not divide": lambda: as_eager(square, lambda: [nn.Tanh()], [4, 2, 2], 2),
     "rows that are not those of micro-batches": lambda: refused(
         r"\[3, 3, 2\] rows.*share 4 rows of each of the 2 micro-batches evenly they must have \[4, 2, 2\]",

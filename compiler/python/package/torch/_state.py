@@ -7,6 +7,7 @@ import torch
 import torch.utils._pytree as pytree
 
 OWN = set(vars(torch.nn.Module())) - {"training"}  # PyTorch's attributes of a part, such as its parameters
+REBUILT = ("_flat_weights", "_flat_weight_refs")  # lists of parameters that LSTM, GRU and RNN make again in forward
 NUMBERS = (bool, int, float)
 
 
@@ -17,7 +18,8 @@ def holders_of(module):
         yield name, vars(part)
         for key, value in vars(part).items():
             inner = value if isinstance(value, (dict, list)) else getattr(value, "__dict__", None)
-            is_other = isinstance(value, (torch.nn.Module, torch.Tensor, type, types.ModuleType, types.FunctionType))
+            is_other = isinstance(value, (torch.nn.Module, torch.Tensor, type, types.ModuleType, types.FunctionType)) or (
+                isinstance(part, torch.nn.RNNBase) and key in REBUILT)
             if key not in OWN and isinstance(inner, (dict, list)) and not is_other:
                 yield named(name, key), inner
 
