@@ -15,9 +15,10 @@ X = torch.randn(12, 4, generator=torch.Generator().manual_seed(1))
 W = torch.linspace(0, 1, 12)
 
 
-def made(*layers):
+def made(layers=list):
+    """A linear layer, and those that a function makes; the same on all ranks."""
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(4, 4), *layers)
+    return nn.Sequential(nn.Linear(4, 4), *layers())
 
 
 def compiled(model, loss, example, **options):
@@ -58,7 +59,7 @@ def in_micro_batches(shares, count):
 
 def as_eager(loss, layers, shares, accumulate):
     """Whether three steps and the evaluation are those of eager PyTorch on the batch in its order."""
-    model, eager = made(*layers()), made(*layers())
+    model, eager = made(layers), made(layers)
     trainer = compiled(model, loss, {"x": own_rows(shares)}, accumulate=accumulate)
     optimizer, batch = torch.optim.SGD(eager.parameters(), lr=0.1), in_micro_batches(shares, accumulate)
     for step in range(3):
