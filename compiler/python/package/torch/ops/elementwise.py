@@ -5,7 +5,7 @@ import math
 import splitcast as sc
 import torch
 
-from splitcast.torch.ops.random import dropped_features
+from splitcast.torch.ops.random import dropped_features, uniform
 from splitcast.torch.ops.table import Missing, OPS, as_type, expand_to, is_integer, is_tensor, op, positive
 
 # ---- Elementwise ----
@@ -98,16 +98,19 @@ def round_(importer, x):
 @op("aten.floor.default", "aten.ceil.default", "aten.trunc.default", "aten.fix.default")
 def floor(importer, x):
     """The gradient is 0, as in PyTorch."""
-    if is_integer(x):
-        return x
+    name = str(importer.node.target)
+    way = next((each for each in ("floor", "ceil") if each in name), "trunc")
+    return x if is_integer(x) else as_type(rounded_towards(importer, x, way), x.dtype)
+
+
+def rounded_towards(importer, x, way):
+    """x rounded down ("floor"), up ("ceil") or towards 0 ("trunc"), in f64 and without gradient."""
     near, wide = _rounded(importer, x), as_type(sc.stop_gradient(x), sc.f64)
     down = near - as_type(sc.compare(near, wide, "gt"), sc.f64)
     up = near + as_type(sc.compare(near, wide, "lt"), sc.f64)
-    name = str(importer.node.target)
-    if "floor" in name or "ceil" in name:
-        return as_type(down if "floor" in name else up, x.dtype)
-    is_below = as_type(sc.compare(wide, importer.constant(0, sc.f64), "lt"), sc.f64)
-    return as_type(sc.select(is_below, up, down), x.dtype)
+    if way != "trunc":
+        return down if way == "floor" else up
+    return sc.select(as_type(sc.compare(wide, importer.constant(0, sc.f64), "lt"), sc.f64), up, down)
 
 
 def _of_floats(name, of):
@@ -187,6 +190,13 @@ def softplus_of(importer, x):
 @op("aten.leaky_relu.default", "aten.leaky_relu_.default")
 def leaky_relu(importer, x, slope=0.01):
     return sc.select(_is_above_0(importer, x), x, x * slope)
+
+
+@op("aten.rrelu.default", "aten.rrelu_.default")
+def rrelu(importer, x, lower=1 / 8, upper=1 / 3, is_training=False, generator=None):
+    """In training, the slope is drawn for each element."""
+    slope = (lower + upper) / 2 if not is_training else uniform(importer, x, lower, upper)
+    return leaky_relu(importer, x, slope)
 
 
 def _is_above_0(importer, x):

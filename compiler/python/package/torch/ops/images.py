@@ -1,4 +1,6 @@
 """Convolution and pooling."""
+import math
+
 import splitcast as sc
 import torch
 
@@ -6,20 +8,16 @@ from splitcast.torch.ops.products import rows_of
 from splitcast.torch.ops.shapes import pad, rows_at, transposed
 from splitcast.torch.ops.table import Missing, op
 
+
 def _pair(numbers, default=None):
     """The numbers for both dimensions, of which PyTorch may give only one."""
     numbers = default if numbers is None or numbers == [] else numbers
     return [numbers] * 2 if isinstance(numbers, int) else list(numbers) * 2 if len(numbers) == 1 else list(numbers)
 
 
-def _as_image(of):
-    """Applies an op of images to [samples, channels, length], as images of height 1."""
-
-    def apply(importer, x, *more):
-        flat = sc.reshape(x, tuple(x.shape[:-1]) + (1, x.shape[-1]))
-        return sc.reshape(of(importer, flat, *more), importer.shape())
-
-    return apply
+def _as_image(x):
+    """[..., channels, length] as images of height 1."""
+    return sc.reshape(x, tuple(x.shape[:-1]) + (1, x.shape[-1]))
 
 
 def _with_bias(importer, y, bias):
@@ -72,10 +70,8 @@ def conv1d(importer, x, weight, bias=None, stride=1, padding=0, dilation=1, grou
     def one(numbers, other):
         return numbers if isinstance(numbers, str) else [other] + _pair(numbers)[:1]
 
-    weight = importer.tensor(weight)
-    weight = sc.reshape(weight, tuple(weight.shape[:2]) + (1, weight.shape[2]))
-    flat = sc.reshape(x, tuple(x.shape[:2]) + (1, x.shape[2]))
-    y = conv2d(importer, flat, weight, bias, one(stride, 1), one(padding, 0), one(dilation, 1), groups)
+    weight = _as_image(importer.tensor(weight))
+    y = conv2d(importer, _as_image(x), weight, bias, one(stride, 1), one(padding, 0), one(dilation, 1), groups)
     return sc.reshape(y, importer.shape())
 
 
@@ -86,19 +82,74 @@ def conv_transpose2d(importer, x, weight, bias=None, stride=1, padding=0, output
     return _with_bias(importer, y, bias)
 
 
+@op("aten.conv_transpose1d.default")
+def conv_transpose1d(importer, x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    options = [[other] + _pair(numbers)[:1] for numbers, other in ((stride, 1), (padding, 0), (output_padding, 0), (dilation, 1))]
+    weight = _as_image(importer.tensor(weight))
+    y = conv_transpose2d(importer, _as_image(x), weight, bias, *options[:3], groups, options[3])
+    return sc.reshape(y, importer.shape())
+
+
+# ---- Pooling ----
+def _to_fit(importer, x, shape, kernel, strides, padding, dilation, value):
+    """x with as many rows and columns of `value` at the end as the windows of a result of this shape reach beyond it."""
+    sizes = []
+    for dim in (1, 0):
+        reach = (shape[dim - 2] - 1) * strides[dim] + dilation[dim] * (kernel[dim] - 1) + 1
+        sizes += [0, max(0, reach - x.shape[dim - 2] - 2 * padding[dim])]
+    return pad(importer, x, sizes, value=value)
+
+
 @op("aten.max_pool2d.default")
 def max_pool2d(importer, x, kernel, stride=None, padding=0, dilation=1, ceil_mode=False):
+    return _max_pooled(importer, x, importer.shape(), kernel, stride, padding, dilation, ceil_mode)
+
+
+@op("aten.max_pool2d_with_indices.default")
+def max_pool2d_with_indices(importer, x, kernel, stride=None, padding=0, dilation=1, ceil_mode=False):
+    _require_no_positions(importer)
+    shape = tuple(importer.node.meta["val"][0].shape)
+    return [_max_pooled(importer, x, shape, kernel, stride, padding, dilation, ceil_mode), None]
+
+
+def _max_pooled(importer, x, shape, kernel, stride, padding, dilation, ceil_mode):
+    kernel, strides, padding, dilation = _pair(kernel), _pair(stride, kernel), _pair(padding), _pair(dilation)
     if ceil_mode:
-        raise Missing("ceil_mode is not supported, only windows that fit the image")
-    return sc.max_pool(x, _pair(kernel), strides=_pair(stride, kernel), padding=_pair(padding), dilation=_pair(dilation))
+        x = _to_fit(importer, x, shape, kernel, strides, padding, dilation, -math.inf)
+    return sc.max_pool(x, kernel, strides=strides, padding=padding, dilation=dilation)
+
+
+def _require_no_positions(importer):
+    if any(user.args[1] != 0 for user in importer.node.users if user.users):
+        raise Missing("only its first result is supported, not the positions")
 
 
 @op("aten.avg_pool2d.default")
 def avg_pool2d(importer, x, kernel, stride=None, padding=0, ceil_mode=False, count_padding=True, divisor=None):
-    padding = _pair(padding)
-    if ceil_mode or divisor is not None or (padding != [0, 0] and not count_padding):
-        raise Missing("ceil_mode, divisor_override and count_include_pad=False are not supported")
-    return sc.average_pool(x, _pair(kernel), strides=_pair(stride, kernel), padding=padding)
+    kernel, strides, padding = _pair(kernel), _pair(stride, kernel), _pair(padding)
+    said = [kernel, strides, padding, ceil_mode, count_padding, divisor]
+    if not ceil_mode and divisor is None and (count_padding or padding == [0, 0]):
+        return sc.average_pool(x, kernel, strides=strides, padding=padding)
+    wide = _to_fit(importer, x, importer.shape(), kernel, strides, padding, [1, 1], 0.0)
+    ones = torch.ones(1, *x.shape[-2:], dtype=torch.float64)
+    fitted = torch.nn.functional.pad(ones, [0, wide.shape[-1] - x.shape[-1], 0, wide.shape[-2] - x.shape[-2]])
+    # PyTorch says how much more each mean is than one whose divisor is the size of the window.
+    factors = torch.nn.functional.avg_pool2d(ones, *said) / torch.nn.functional.avg_pool2d(fitted, kernel, strides, padding)
+    means = sc.average_pool(wide, kernel, strides=strides, padding=padding)
+    return means * importer.tensor(factors.to(importer.torch_type(x.dtype)))
+
+
+@op("aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool1d.default")
+def adaptive_max_pool(importer, x, sizes):
+    """The largest of the equal parts into which each dimension is divided."""
+    shape = tuple(importer.node.meta["val"][0].shape)
+    _require_no_positions(importer)
+    extents, sizes = list(x.shape[-len(sizes):]), list(shape[-len(sizes):])
+    if any(extent % size for extent, size in zip(extents, sizes)):
+        raise Missing("%s elements are not divided into %s equal parts; other ones are not supported" % (extents, sizes))
+    kernel = [extent // size for extent, size in zip(extents, sizes)]
+    wide = x if len(kernel) == 2 else _as_image(x)
+    return [sc.reshape(sc.max_pool(wide, [1] * (2 - len(kernel)) + kernel), shape), None]
 
 
 def _along(importer, x, dim, weights):

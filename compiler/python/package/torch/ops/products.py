@@ -72,6 +72,12 @@ def einsum(importer, equation, operands, path=None):
     return transposed(importer, x, [letters.index(letter) for letter in result])
 
 
+@op("aten.bilinear.default")
+def bilinear(importer, x, y, weight, bias=None):
+    product = einsum(importer, "...i,oij,...j->...o", [x, weight, y])
+    return product if bias is None else product + importer.tensor(bias)
+
+
 def _letters_of(equation, ranks):
     """(the letters of each operand, those of the result) of an einsum, with letters in place of its dots.
 

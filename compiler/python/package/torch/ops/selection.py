@@ -165,6 +165,16 @@ def index_put(importer, x, indices, values, accumulate=False):
     return _put_at(importer, x, rank, places, values, accumulate)
 
 
+@op("aten.index_fill.int_Scalar", "aten.index_fill.int_Tensor", keeps_constants=True)
+def index_fill(importer, x, dim, index, value):
+    if not isinstance(index, torch.Tensor):
+        raise Missing("an index that depends on the batch is not supported; use torch.where")
+    x, dim = importer.tensor(x), positive(dim, len(x.shape))
+    is_filled = torch.zeros(x.shape[dim], dtype=torch.bool).index_fill(0, index, True)
+    is_filled = is_filled.view([x.shape[dim]] + [1] * (len(x.shape) - dim - 1))
+    return where(importer, is_filled, value, x)
+
+
 def _put_where(importer, x, mask, values, accumulate):
     """Sets the elements of a mask of the first dimensions, to values that are the same for each of its elements."""
     rest = len(x.shape) - len(mask.shape)

@@ -102,6 +102,16 @@ def roll(importer, x, shifts, dims=()):
     return x
 
 
+@op("aten.unfold.default")
+def unfold(importer, x, dim, size, step):
+    """The windows along `dim`, whose elements are the last dimension."""
+    rank = len(x.shape)
+    dim = positive(dim, rank)
+    windows = torch.arange(x.shape[dim]).unfold(0, size, step)
+    rows = rows_at(importer, x, dim, windows)
+    return transposed(importer, rows, [each for each in range(rank + 1) if each != dim + 1] + [dim + 1])
+
+
 @op("aten.flip.default")
 def flip(importer, x, dims):
     for dim in [dims] if isinstance(dims, int) else dims:

@@ -27,6 +27,18 @@ def sum_(importer, x, dims=None, keepdim=False, *, dtype=None):
     return _reduced(importer, sc.sum, x, dims)
 
 
+@op("aten.prod.dim_int", "aten.prod.default")
+def prod(importer, x, dim=None, keepdim=False, *, dtype=None):
+    """Products of halves, again and again."""
+    x = as_type(x, importer.element_type(importer.node.meta["val"].dtype))
+    x, dim = (sc.reshape(x, [product_of(x.shape)]), 0) if dim is None else (x, positive(dim, len(x.shape)))
+    while x.shape[dim] > 1:
+        half, odd = divmod(x.shape[dim], 2)
+        both = sc.slice(x, dim, 0, half) * sc.slice(x, dim, half, half)
+        x = sc.concat([both, sc.slice(x, dim, 2 * half, 1)], dim) if odd else both
+    return sc.reshape(x, importer.shape())
+
+
 def _dims_of(x, dims):
     """The dimensions of a reduction, of which none means all."""
     dims = [dims] if isinstance(dims, int) else dims or range(len(x.shape))
@@ -72,6 +84,19 @@ def vector_norm(importer, x, order=2, dims=None, keepdim=False, *, dtype=None):
     else:
         raise Missing("norms of order %s are not supported, only of 1, 2 and infinity" % order)
     return as_type(sc.reshape(result, importer.shape()), wanted)
+
+
+@op("aten.cdist.default")
+def cdist(importer, x, y, order=2.0, mode=None):
+    """The distances of all pairs of rows, of their differences: exact for close rows, and with gradient 0 for equal ones."""
+    if order not in (1, 2):
+        raise Missing("distances of order %s are not supported, only of 1 and 2" % order)
+    x, y = importer.tensor(x), importer.tensor(y)
+    x, y = [sc.reshape(each, list(each.shape[:-2]) + shape + list(each.shape[-1:]))
+            for each, shape in ((x, [x.shape[-2], 1]), (y, [1, y.shape[-2]]))]
+    difference = x - y
+    last = [len(difference.shape) - 1]
+    return sc.sum(sc.abs(difference), last) if order == 1 else _root(importer, sc.sum(difference * difference, last))
 
 
 def _root(importer, x):
