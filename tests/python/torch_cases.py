@@ -158,6 +158,13 @@ CASES = {
         [h, h], 0).min(0).values[:6] + torch.cat([h, h], 1).amax(1) + (h * 0 - torch.inf).max(1).indices), square, None),
     "layer norm of other types": (Net(lambda m, h: 1e-3 * F.layer_norm(h.bfloat16(), (8,), m.w, m.w).float() + F.layer_norm(
         h, (8,)), w=nn.Parameter(torch.ones(8))), square, None),
+    "products of elements": (Net(lambda m, h: h.prod(1)[:, None] + (h + 1).prod(0, keepdim=True) + (h[0] + 1).prod() + (h[:, :1] * 2).prod(
+        1, keepdim=True) + (h > 9).long().prod(1)[:, None]), small_square, None),
+    "distances of rows": (Net(lambda m, h: torch.cdist(h, h * 2) + torch.cdist(h, h).mean() + torch.cdist(
+        h.view(2, 3, 8), h[None, :2], p=1).mean()), square, None),
+    "distances by cubes": (Net(lambda m, h: torch.cdist(h, h, p=3)), square, "cdist.*order 3"),
+    "a bilinear layer": (Net(lambda m, h: m.b(h, h[:, :3]) + m.c(h.view(2, 3, 8), h.view(2, 3, 8)).mean(), b=nn.Bilinear(8, 3, 5),
+                             c=nn.Bilinear(8, 8, 2, bias=False)), square, None),
     # Elements by their size, and those that are set
     "positions of the largest": (Net(lambda m, h: m.e(h.argmax(1)) + m.e(h.argmin(0))[:6] + h * h.argmax() + h[
         torch.arange(6), h.argmax(1)][:, None] + h * (h * 0).argmax(1, keepdim=True) + m.e((h > 0).long().argmax(1)), e=nn.Embedding(
@@ -181,6 +188,12 @@ CASES = {
                                     "index_put.*indices that depend on the batch"),
     "set to elements of a mask": (Net(lambda m, h: h.masked_scatter(h > 0, h * 2)), square, "masked_scatter|mask|values"),
     "every other is set": (Net(every_other_is_set), square, None),
+    "indices that are filled": (Net(lambda m, h: h.index_fill(1, torch.tensor([1, -1]), 0.5) + h.index_fill(
+        0, torch.tensor([2]), torch.tensor(0.1))), square, None),
+    "along a dimension": (Net(lambda m, h: torch.take_along_dim(h, h.argsort(1), 1) + torch.take_along_dim(
+        h, torch.tensor([[1, -2, 0]]), 1).mean()), square, None),
+    "windows": (Net(lambda m, h: h.unfold(1, 4, 2).mean(2) @ h[:3] + h.unfold(0, 3, 1).sum() + h.view(2, 3, 8).unfold(
+        -1, 3, 3)[..., 1].mean()), small_square, None),
     "flipped": (Net(lambda m, h: h * h.flip(1) + h.flip(0, -1) + torch.arange(8).flip(0) * h + m.e((h > 0).long().flip(1)).mean(2),
                     e=nn.Embedding(2, 3)), square, None),
     "diagonals": (Net(lambda m, h: h.diagonal().sum() + h.diagonal(2).mean() + h.view(6, 2, 4).diagonal(-1, 1, 2) * h[
@@ -191,6 +204,28 @@ CASES = {
                 3, 2, 3, padding=1, padding_mode="circular")), square, None),
     "softmax along the first": (Net(lambda m, h: h.softmax(0) + h.log_softmax(0) + h.logsumexp(0)), square, None),
     # Norms, images
+    "batch norm with the mean of all batches": (Net(lambda m, h: m.b(m.a(h).view(6, 2, 4)), a=nn.BatchNorm1d(8, momentum=None),
+                                                    b=nn.BatchNorm1d(2, momentum=None, affine=False)), square, None),
+    "norms of neighbouring channels": (Net(lambda m, h: F.local_response_norm(image(h), 2, alpha=0.5, k=0.7)), square, None),
+    "pools of values": (Net(lambda m, h: F.max_pool1d(h.view(2, 3, 8), 3, 2, 1) + F.avg_pool1d(h.view(2, 3, 8), 3, 2, 1) + F.max_pool1d(
+        h.view(2, 3, 8), 2) + F.max_pool1d(h.view(2, 3, 8), 3, 2, ceil_mode=True) + F.avg_pool1d(h.view(
+            2, 3, 8), 3, 2, 1, True, False).mean() + F.adaptive_max_pool1d(h.view(2, 3, 8), 4)), square, None),
+    "windows that reach beyond the image": (of_images(nn.MaxPool2d(3, 2, ceil_mode=True), nn.AvgPool2d(
+        2, ceil_mode=True)), square, None),
+    "windows with padding": (Net(lambda m, h: sum(of(image(h)).mean((2, 3)) for of in (
+        nn.MaxPool2d((2, 3), 2, 1, ceil_mode=True), nn.AvgPool2d(2, 1, 1, count_include_pad=False), nn.AvgPool2d(
+            (2, 3), 2, (1, 1), ceil_mode=True), nn.AvgPool2d(2, 1, 1, ceil_mode=True, count_include_pad=False),
+        nn.AvgPool2d(2, 1, divisor_override=3)))), square, None),
+    "pools of volumes": (Net(lambda m, h: F.avg_pool3d(h.view(2, 1, 2, 3, 4), 2, 1, 1).mean(1) + F.max_pool3d(
+        h.view(2, 1, 2, 3, 4), (1, 2, 2), (2, 1, 1), (0, 1, 1)).mean()), square, None),
+    "the largest of parts": (Net(lambda m, h: F.adaptive_max_pool2d(image(h), (2, 2)).mean((2, 3)) + F.adaptive_max_pool2d(
+        image(h), (None, 1)).sum((2, 3)) + F.adaptive_max_pool2d(image(h), 1)[..., 0, 0]), square, None),
+    "the largest of unequal parts": (Net(lambda m, h: F.adaptive_max_pool1d(h.view(2, 3, 8), 3)), square,
+                                     "adaptive_max_pool1d.*equal parts"),
+    "positions of the largest in windows": (Net(lambda m, h: F.max_pool2d(image(h), 2, return_indices=True)[1] * h.mean()), square,
+                                            "max_pool2d_with_indices.*not the positions"),
+    "a transposed convolution of values": (Net(lambda m, h: m.c(h.view(2, 3, 8)), c=nn.ConvTranspose1d(
+        3, 4, 3, 2, padding=1, output_padding=1, dilation=2)), square, None),
     "norms": (Net(lambda m, h: m.g(image(h)).flatten(1) + m.r(h).view(2, 24) + m.n(h.view(2, 3, 8)).view(2, 24),
                   g=nn.GroupNorm(3, 3), r=nn.RMSNorm(8), n=nn.LayerNorm((3, 8))), square, None),
     "batch norm": (Net(lambda m, h: m.b(m.a(h).view(6, 2, 4)), a=nn.BatchNorm1d(8), b=nn.BatchNorm1d(2, momentum=0.3)), square,
@@ -250,6 +285,21 @@ CASES = {
     "one over integers": (Net(lambda m, h: h * (1 / (1 + (h > 0).long())) + h / (h > 0).sum()), square, None),
     "more functions": (Net(lambda m, h: torch.sinh(h) + torch.cosh(h) + torch.tan(h / 9) + torch.log2(h * h + 1) + torch.log10(
         h * h + 2) + torch.exp2(h) + torch.pow(3, h) + torch.sinh(h * 1e-9) * 1e9 + h * torch.isnan(h / 0 * 0)), square, None),
+    "remainders": (Net(lambda m, h: h % 0.3 + torch.remainder(h, -0.7) + torch.fmod(h, 0.3) + torch.remainder(h, 1 + h * h) + torch.fmod(
+        h, torch.arange(1.0, 9.0) / 9) + torch.remainder(torch.tensor(3.0), h.abs() + 1)), square_from_1, None),
+    "remainders of integers": (Net(lambda m, h: h * sum(of((h * 9).long()) for of in (
+        lambda x: x % 3, lambda x: x.remainder(-4), lambda x: x.fmod(3), lambda x: x // 2, lambda x: 7 // (x * x + 1),
+        lambda x: torch.div(x, -3, rounding_mode="floor"), lambda x: torch.div(x, 4, rounding_mode="trunc"), lambda x: x % torch.arange(
+            1, 9)))), small_square, None),
+    "quotients without fractions": (Net(lambda m, h: h * (h.detach() // 0.3) + torch.div(h, 0.3, rounding_mode="trunc") + h * torch.div(
+        h.detach(), h.mean(), rounding_mode="floor")), small_square, None),
+    "angles": (Net(lambda m, h: torch.atan(h * 3) + torch.asin(h / 9) + torch.acos(h / 9) + torch.atan2(h, h.flip(1)) + torch.atan(
+        h * 1e-9) * 1e9 + torch.atan(h * 1e9) + torch.asin(h * 1e-9) * 1e9 + torch.acos(1 - h.abs() * 1e-6) * 10 + torch.atan2(
+            h, -h.abs() * 1e-3)), small_square, None),
+    "angles of what has none": (Net(lambda m, h: h + torch.atan(torch.where(h > 0, torch.inf, -torch.inf)) + torch.asin(
+        torch.arange(8.0) / 7 + 0 * h.detach()) + torch.atan2(h.detach() * 0, h.detach()) +
+        torch.isnan(torch.acos(h.detach() * 3)) * h), square, None),
+    "a slope between two": (Net(lambda m, h: F.rrelu(h) + m.r(h), r=nn.RReLU(0.1, 0.4).eval()), square, None),
     "steps": (Net(lambda m, h: 0.1 * sum(h * of(h.detach() * 3) + of(h) for k, of in enumerate((
         torch.sign, torch.floor, torch.ceil, torch.trunc, torch.round), 1))), square, None),
     "steps at their ends": (Net(lambda m, h: 0.1 * h * sum(k * of(torch.tensor([-2.5, -1.5, -1.0, -0.5, 0.0, 0.5, 1.5, 1e30]) + 0 * h)
@@ -285,6 +335,8 @@ CASES = {
     "NLL without a class": (Net(lambda m, h: h.log_softmax(1)), lambda m, x: F.nll_loss(m(x), LABELS, ignore_index=3) + sum(
         F.nll_loss(m(x), LABELS, ignore_index=3, reduction=of).mean() for of in ("sum", "none")), None),
     "NLL": (Net(lambda m, h: h), lambda m, x: F.nll_loss(F.log_softmax(m(x), 1), LABELS) + F.nll_loss(m(x), LABELS), None),
+    "a Gaussian": (Net(lambda m, h: h), lambda m, x: F.gaussian_nll_loss(m(x), x, m(x).exp(), full=True) + 0.01 * nn.GaussianNLLLoss(
+        reduction="sum")(m(x), x, m(x)[:, :1].square() + 0.1), None),
     "regressions": (Net(lambda m, h: h), lambda m, x: F.l1_loss(m(x), x) + F.huber_loss(m(x), x, delta=0.7) +
                     F.smooth_l1_loss(m(x), x, beta=0.6), None),
     "NLL of what cannot be": (Net(lambda m, h: h), lambda m, x: F.nll_loss(

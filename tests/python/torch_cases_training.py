@@ -157,6 +157,7 @@ CASES = {
                            p=nn.Parameter(torch.ones(8))), square, None),
     "an op that is not there, in a Sequential": (Net(lambda m, h: m.k(h.view(1, 1, 3, 4, 4)), k=nn.Sequential(nn.FractionalMaxPool3d(
         2, output_size=1))), square, "fractional_max_pool3d.*(in part 'k.0'|torch_cases)"),
+    "an inverse": (Net(lambda m, h: torch.linalg.inv(h.view(-1, 4, 4)) @ h.view(3, 4, 4)), square, r"linalg_inv_ex.*no mapping"),
     "an op that is not there, in the loss": (Net(lambda m, h: h), lambda m, x: torch.kthvalue(m(x), 2, 1)[0].mean(),
                                              r"kthvalue.*\(in the loss"),
     "a value that decides": (Net(lambda m, h: h * 2 if h.sum() > 0 else h), square,
@@ -289,6 +290,14 @@ DRAWS = {  # with their mean and the mean of their squares
     "normal_": (lambda x: torch.empty(300, 400).normal_(2, 0.5), 2, 4.25),
     "exponential_": (lambda x: torch.empty(300, 400).exponential_(2.0), 1 / 2, 1 / 2),
     "bernoulli": (lambda x: torch.bernoulli(torch.full((300, 400), 0.25)), 1 / 4, 1 / 4),
+    "multinomial": (lambda x: torch.multinomial(torch.tensor([2.0, 0, 1, 1]).expand(60000, 4), 1).float(), 1.25, 3.25),
+    "multinomial of several": (lambda x: torch.multinomial(torch.tensor([2.0, 0, 1, 1]).expand(30000, 4), 4, True).float(),
+                               1.25, 3.25),
+    "multinomial without replacement": (lambda x: torch.multinomial(torch.tensor([1.0, 0, 1]).expand(60000, 3), 2)[:, 1].float(),
+                                        1, 2),
+    "Categorical": (lambda x: torch.distributions.Categorical(logits=torch.zeros(60000, 3) + 0 * x[0, 0]).sample().float(),
+                    1, 5 / 3),
+    "rrelu": (lambda x: F.rrelu(x[0, 0] * 0 - torch.ones(300, 400), training=True), -11 / 48, 0.0561343),
     "dropout2d": (lambda x: F.dropout2d(torch.ones(300, 400, 2, 2), 0.5), 1, 2),
 }
 

@@ -7,9 +7,8 @@ import warnings
 import splitcast as sc
 import torch
 import torch.utils._pytree as pytree
-import torch.utils.checkpoint as checkpoint
 
-from splitcast.torch import _patterns, _state, ops
+from splitcast.torch import _patterns, _replaced, _state, ops
 from splitcast.torch.ops import Missing
 
 TYPES = {
@@ -59,17 +58,8 @@ class _WithLoss(torch.nn.Module):
     def _computed(self, batch):
         parts = list(self.module.named_modules())
         buffers = {(name, key): value for name, part in parts for key, value in part._buffers.items()}
-        apply = vars(torch.autograd.Function)["apply"]  # the class method itself, not bound to this class
-        hooks = {name: getattr(torch.Tensor, name) for name in ("register_hook", "register_post_accumulate_grad_hook")}
-        torch.autograd.Function.apply = classmethod(_refuse_function)
-        for name in hooks:
-            setattr(torch.Tensor, name, _refuse_hook)
-        try:
+        with _replaced.replaced():
             result = self._loss(self.module, **batch)
-        finally:
-            torch.autograd.Function.apply = apply
-            for name, of in hooks.items():
-                setattr(torch.Tensor, name, of)
         for name, part in parts:
             for key, value in list(part._buffers.items()):
                 before = buffers.get((name, key))
@@ -78,18 +68,6 @@ class _WithLoss(torch.nn.Module):
                         before.copy_(value)
                     part._buffers[key] = before
         return result
-
-
-def _refuse_function(kind, *arguments, **keywords):
-    if kind is checkpoint.CheckpointFunction:  # which computes the same: the compiler decides what to compute again
-        function, _, *operands = arguments
-        return function(*operands)
-    raise sc.InvalidError("%s has a backward of its own, which is not part of the exported graph; write it with "
-                          "detach()" % kind.__name__)
-
-
-def _refuse_hook(tensor, hook):
-    raise sc.InvalidError("the loss gives a tensor a gradient hook, which would not be called; write it with detach()")
 
 
 def _require_no_hooks(module):
@@ -261,6 +239,8 @@ def _erase_checks(program):
         while left:
             node = left.pop()
             operands = node.all_input_nodes
+            for each in operands:
+                each.users.setdefault(node)  # torch.export may have left it out, and erase_node() needs it
             part.graph.erase_node(node)
             left += [each for each in operands if each not in left and each.op == "call_function" and not each.users and
                      _changes(each) is None]
@@ -399,7 +379,7 @@ class Importer:
         for each, value in zip(self.program.graph_signature.output_specs, results):
             if each.kind.name == "BUFFER_MUTATION":
                 self.assigned[each.target[len("module."):]] = value
-            else:
+            elif each.kind.name == "USER_OUTPUT":
                 loss = value
         if not ops.is_tensor(loss) or loss.shape != ():
             raise sc.InvalidError("the loss is %r; it must be a tensor without dimensions that depends on the batch" %
@@ -422,7 +402,7 @@ class Importer:
     def _require_one_result(self):
         results = [each.kind.name for each in self.program.graph_signature.output_specs]
         others = [each for each in self.program.graph_signature.output_specs
-                  if each.kind.name not in ("USER_OUTPUT", "BUFFER_MUTATION")]
+                  if each.kind.name not in ("USER_OUTPUT", "BUFFER_MUTATION", "TOKEN")]
         if others:
             raise sc.InvalidError("the model changes %s in forward; only buffers may change" % ", ".join(
                 str(each.target) for each in others))
@@ -465,7 +445,7 @@ class Importer:
                 name = constants[node.name]
                 self.values[node] = state.get(name, self.program.constants.get(name)).detach().clone()
             else:
-                value = given[node.name]
+                value = given.get(node.name)  # none for a token, which orders PyTorch's checks of values
                 self.values[node] = sc.not_equal(value, 0) if self.is_boolean(node) else value
 
     def _variable(self, name, value):

@@ -115,6 +115,7 @@ def atan2(importer, y, x):
     up, right = _in_f64(y), _in_f64(x)
     zero = importer.constant(0, sc.f64)
     is_left, is_below = [as_type(sc.compare(each, zero, "lt"), sc.f64) for each in (right, up)]
+    is_below = sc.maximum(is_below, as_type(sc.compare(sc.pow(up, -1), zero, "lt"), sc.f64))  # so is -0
     is_origin = as_type(sc.compare(up, zero, "eq") * sc.compare(right, zero, "eq"), sc.f64)
     angle = sc.select(is_origin, zero, _atan(importer, up / sc.select(is_origin, importer.constant(1.0, sc.f64), right)))
     angle = angle + is_left * (1.0 - 2.0 * is_below) * math.pi

@@ -139,6 +139,40 @@ def avg_pool2d(importer, x, kernel, stride=None, padding=0, ceil_mode=False, cou
     return means * importer.tensor(factors.to(importer.torch_type(x.dtype)))
 
 
+def _pooled_volumes(of, x, kernel, stride, padding):
+    """Pools [..., depth, height, width] along the last two dimensions and then along the first: of(x, kernel, ...)."""
+    kernel, strides, padding = [_triple(each) for each in (kernel, kernel if stride in (None, []) else stride, padding)]
+    samples, channels, depth = x.shape[:3]
+    x = of(sc.reshape(x, [samples, channels * depth] + list(x.shape[3:])), kernel[1:], strides=strides[1:],
+           padding=padding[1:])
+    height, width = x.shape[2:]
+    x = of(sc.reshape(x, [samples, channels, depth, height * width]), [kernel[0], 1], strides=[strides[0], 1],
+           padding=[padding[0], 0])
+    return sc.reshape(x, [samples, channels, x.shape[2], height, width])
+
+
+def _triple(numbers):
+    return [numbers] * 3 if isinstance(numbers, int) else list(numbers) * (3 // len(numbers))
+
+
+@op("aten.avg_pool3d.default")
+def avg_pool3d(importer, x, kernel, stride=None, padding=0, ceil_mode=False, count_padding=True, divisor=None):
+    if ceil_mode or divisor is not None or (any(_triple(padding)) and not count_padding):
+        raise Missing("ceil_mode, divisor_override and count_include_pad=False are not supported")
+    return _pooled_volumes(sc.average_pool, x, kernel, stride, padding)
+
+
+@op("aten.max_pool3d.default", "aten.max_pool3d_with_indices.default")
+def max_pool3d(importer, x, kernel, stride=None, padding=0, dilation=1, ceil_mode=False):
+    if ceil_mode or _triple(dilation) != [1, 1, 1]:
+        raise Missing("ceil_mode and dilation are not supported")
+    pooled = _pooled_volumes(sc.max_pool, x, kernel, stride, padding)
+    if "indices" not in str(importer.node.target):
+        return pooled
+    _require_no_positions(importer)
+    return [pooled, None]
+
+
 @op("aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool1d.default")
 def adaptive_max_pool(importer, x, sizes):
     """The largest of the equal parts into which each dimension is divided."""

@@ -86,6 +86,22 @@ def topk(importer, x, count, dim=-1, largest=True, is_sorted=True):
     return [parts[0] if count == 1 else sc.concat(parts, dim) for parts in (values, found)]
 
 
+@op("aten.multinomial.default")
+def multinomial(importer, x, count, replacement=False, **ignored):
+    """Indices drawn with probabilities in proportion to x: that of the largest x / e, where e is exponentially distributed.
+    Without replacement they are those of the largest few (Efraimidis and Spirakis 2006, doi:10.1016/j.ipl.2005.11.003).
+    """
+    x, last = as_type(sc.stop_gradient(x), sc.f32), len(x.shape)
+    x = sc.reshape(x, list(x.shape[:-1]) + [1, x.shape[-1]])
+    shape = list(x.shape)
+    shape[-2] = count if replacement else 1
+    drawn = -sc.log(1.0 - sc.uniform(importer.graph.constant(sc.f32, shape, 0.0)))
+    scores = x / sc.maximum(drawn, 1e-30)  # it may be 0
+    found = _first_largest(importer, scores, last) if replacement or count == 1 else topk(
+        importer, sc.reshape(scores, shape[:-2] + shape[-1:]), count)[1]
+    return sc.reshape(found, importer.shape())
+
+
 @op("aten.sort.default", "aten.sort.stable")
 def sort(importer, x, dim=-1, descending=False, *, stable=None):
     return _sorted(importer, x, positive(dim, len(x.shape)), descending)
