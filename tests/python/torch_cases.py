@@ -294,7 +294,7 @@ CASES = {
     "quotients without fractions": (Net(lambda m, h: h * (h.detach() // 0.3) + torch.div(h, 0.3, rounding_mode="trunc") + h * torch.div(
         h.detach(), h.mean(), rounding_mode="floor")), small_square, None),
     "angles": (Net(lambda m, h: torch.atan(h * 3) + torch.asin(h / 9) + torch.acos(h / 9) + torch.atan2(h, h.flip(1)) + torch.atan(
-        h * 1e-9) * 1e9 + torch.atan(h * 1e9) + torch.asin(h * 1e-9) * 1e9 + torch.acos(1 - h.abs() * 1e-6) * 10 + torch.atan2(
+        h * 1e-9) * 1e9 + torch.atan(h * 1e9) + torch.asin(h * 1e-9) * 1e9 + torch.acos(1 - h.abs() * 1e-3 - 1e-4) + torch.atan2(
             h, -h.abs() * 1e-3)), small_square, None),
     "angles of what has none": (Net(lambda m, h: h + torch.atan(torch.where(h > 0, torch.inf, -torch.inf)) + torch.asin(
         torch.arange(8.0) / 7 + 0 * h.detach()) + torch.atan2(h.detach() * 0, h.detach()) +

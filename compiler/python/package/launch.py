@@ -14,7 +14,7 @@ import sys
 import time
 
 PATIENCE = 10  # seconds after a failure until the other ranks are terminated; they use them to print why they end
-GRACE = 10  # seconds from then until they are killed: a rank that is stopped, say, does not notice that it is terminated
+GRACE = 10  # seconds from then until they are killed: a rank that is stopped, say, does not notice the first
 
 
 def _free_port():

@@ -18,8 +18,8 @@ def holders_of(module):
         yield name, vars(part)
         for key, value in vars(part).items():
             inner = value if isinstance(value, (dict, list)) else getattr(value, "__dict__", None)
-            is_other = isinstance(value, (torch.nn.Module, torch.Tensor, type, types.ModuleType, types.FunctionType)) or (
-                isinstance(part, torch.nn.RNNBase) and key in REBUILT)
+            is_other = isinstance(value, (torch.nn.Module, torch.Tensor, type, types.ModuleType, types.FunctionType))
+            is_other = is_other or isinstance(part, torch.nn.RNNBase) and key in REBUILT
             if key not in OWN and isinstance(inner, (dict, list)) and not is_other:
                 yield named(name, key), inner
 

@@ -17,11 +17,11 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
     loss: a function of the module and of the batch's tensors by name that returns the mean over the batch, such as
       `lambda model, x, labels: F.cross_entropy(model(x), labels)`.
     example_inputs: a dict of tensors with this rank's rows, along the first dimension. The rows of all ranks, in the
-      order of ranks, are the global batch; ranks must share it evenly, where the first ranks may have one row more. With
-      accumulate=k they must share each of the k micro-batches so: micro-batch i has the i-th part of each rank's rows,
-      in the order of ranks, and the global batch is one micro-batch after the other. With whole_batch=True, the tensors
-      here and in step() are the global batch. A tensor without dimensions (a temperature, say) is not split: all ranks
-      must give the same value, and step() takes a number, too.
+      order of ranks, are the global batch; ranks must share it evenly, where the first ranks may have one row more.
+      With accumulate=k they must share each of the k micro-batches so: micro-batch i has the i-th part of each rank's
+      rows, in the order of ranks, and the global batch is one micro-batch after the other. With whole_batch=True, the
+      tensors here and in step() are the global batch. A tensor without dimensions (a temperature, say) is not split:
+      all ranks must give the same value, and step() takes a number, too.
     optimizer: a splitcast.Optimizer, or a torch.optim.SGD, Adam, AdamW, RMSprop or Adagrad, whose hyperparameters and
       parameter groups are read.
     enable_zero: a stage, or options as in Graph.compile.
@@ -36,8 +36,7 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
     """
     _require_version()
     _require_unwrapped(module)
-    accumulate = step_options.get("accumulate")
-    batch = _global_batch(example_inputs, whole_batch, accumulate if isinstance(accumulate, int) and accumulate > 0 else 1)
+    batch = _global_batch(example_inputs, whole_batch, step_options.get("accumulate"))
     graph = sc.Graph(mesh)
     trainable = {name for name, parameter in module.named_parameters(remove_duplicate=False) if parameter.requires_grad}
     modes = {part: part.training for part in module.modules()}
@@ -131,13 +130,13 @@ class Trainer:
         text = "the batch has %d rows of input '%s' on this rank; %s needs %d" % (
             shape[0], name, {"train": "step"}.get(function, function), rows)
         if shape[0] == of_step:
-            raise sc.InvalidError("%s: ranks share all rows of its batch evenly, not those of each micro-batch; give it "
-                                  "as many, or compile with whole_batch=True or with a number of rows that ranks times "
-                                  "accumulate divides" % text)
+            raise sc.InvalidError("%s: ranks share all rows of its batch evenly, not those of each micro-batch; give "
+                                  "it as many, or compile with whole_batch=True or with a number of rows that ranks "
+                                  "times accumulate divides" % text)
         raise sc.InvalidError("%s, as compile() was given. A last batch of fewer rows can be filled up with rows whose "
                               "labels are -100, which cross_entropy ignores, or left out (drop_last=True of a "
-                              "DataLoader). With compile(whole_batch=True) ranks give the whole batch and need not share "
-                              "it" % text)
+                              "DataLoader). With compile(whole_batch=True) ranks give the whole batch and need not "
+                              "share it" % text)
 
     def state_dict(self):
         """The state dict of the module, of whole tensors. All ranks must call it.
@@ -196,8 +195,8 @@ class Trainer:
         except sc.Error as error:
             if "different parameters" not in str(error):  # another rank has ended, say
                 raise
-            raise type(error)("%s\nCall torch.manual_seed with the same number on all ranks before the model is made, or load "
-                              "the same state dict into it." % error) from error
+            raise type(error)("%s\nCall torch.manual_seed with the same number on all ranks before the model is made, "
+                              "or load the same state dict into it." % error) from error
         for name, parameter in self._variables.parameters.items():
             self._write(name, parameter)
         for name, value in constants.items():
@@ -255,8 +254,8 @@ def _require_names(batch, what):
 
 def _require_unwrapped(module):
     if isinstance(module, (torch.nn.parallel.DistributedDataParallel, torch.nn.DataParallel)):
-        raise sc.InvalidError("the model is wrapped in %s, but Splitcast itself adds up the gradients of ranks; give it "
-                              "model.module, and that to the optimizer" % type(module).__name__)
+        raise sc.InvalidError("the model is wrapped in %s, but Splitcast itself adds up the gradients of ranks; give "
+                              "model.module, and the optimizer its parameters" % type(module).__name__)
 
 
 def _require_group(name, groups):
@@ -270,16 +269,17 @@ def _require_input(name, value):
     if name in ("function", "whole"):
         raise sc.InvalidError("an example input is named '%s', which is a keyword of Session.run; rename it" % name)
     if not isinstance(value, torch.Tensor):
-        raise sc.InvalidError("example input '%s' is a %s; it must be a tensor whose first dimension is that of the batch, "
-                              "or one without dimensions" % (name, type(value).__name__))
+        raise sc.InvalidError("example input '%s' is a %s; it must be a tensor whose first dimension is that of the "
+                              "batch, or one without dimensions" % (name, type(value).__name__))
     if value.dtype not in _import.TYPES:
-        raise sc.InvalidError("example input '%s' has elements of %s; inputs can have %s: convert it, such as by .float() "
-                              "or .long()" % (name, value.dtype, ", ".join(map(str, _import.TYPES))))
+        raise sc.InvalidError("example input '%s' has elements of %s; inputs can have %s: convert it, such as by "
+                              ".float() or .long()" % (name, value.dtype, ", ".join(map(str, _import.TYPES))))
 
 
 def _global_batch(example, whole_batch, accumulate):
     """Zeros with the shapes and types of the global batch. Checks that ranks share its rows evenly."""
     _require_names(example, "example_inputs")
+    accumulate = accumulate if isinstance(accumulate, int) and accumulate > 0 else 1  # minimize() refuses others
     for name, value in example.items():
         _require_input(name, value)
     if whole_batch:

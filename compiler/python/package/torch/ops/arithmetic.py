@@ -63,7 +63,8 @@ def _atan(importer, x):
     size = sc.abs(x)
     is_large, is_middle = [as_type(sc.compare(size, importer.constant(math.tan(bound), sc.f64), "gt"), sc.f64)
                            for bound in (3 * math.pi / 8, math.pi / 8)]
-    near = sc.select(is_large, -sc.pow(sc.maximum(size, 1.0), -1), sc.select(is_middle, (size - 1.0) / (size + 1.0), size))
+    near = sc.select(is_middle, (size - 1.0) / (size + 1.0), size)
+    near = sc.select(is_large, -sc.pow(sc.maximum(size, 1.0), -1), near)
     square, polynomial = near * near, ATAN[0]
     for number in ATAN[1:]:
         polynomial = square * polynomial + number
@@ -117,7 +118,8 @@ def atan2(importer, y, x):
     is_left, is_below = [as_type(sc.compare(each, zero, "lt"), sc.f64) for each in (right, up)]
     is_below = sc.maximum(is_below, as_type(sc.compare(sc.pow(up, -1), zero, "lt"), sc.f64))  # so is -0
     is_origin = as_type(sc.compare(up, zero, "eq") * sc.compare(right, zero, "eq"), sc.f64)
-    angle = sc.select(is_origin, zero, _atan(importer, up / sc.select(is_origin, importer.constant(1.0, sc.f64), right)))
+    ratio = up / sc.select(is_origin, importer.constant(1.0, sc.f64), right)
+    angle = sc.select(is_origin, zero, _atan(importer, ratio))
     angle = angle + is_left * (1.0 - 2.0 * is_below) * math.pi
     square = up * up + right * right
     return _with_slopes(importer, angle, (y, right / square), (x, -up / square))

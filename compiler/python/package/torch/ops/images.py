@@ -84,7 +84,8 @@ def conv_transpose2d(importer, x, weight, bias=None, stride=1, padding=0, output
 
 @op("aten.conv_transpose1d.default")
 def conv_transpose1d(importer, x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-    options = [[other] + _pair(numbers)[:1] for numbers, other in ((stride, 1), (padding, 0), (output_padding, 0), (dilation, 1))]
+    options = [[other] + _pair(numbers)[:1]
+               for numbers, other in ((stride, 1), (padding, 0), (output_padding, 0), (dilation, 1))]
     weight = _as_image(importer.tensor(weight))
     y = conv_transpose2d(importer, _as_image(x), weight, bias, *options[:3], groups, options[3])
     return sc.reshape(y, importer.shape())
@@ -92,7 +93,7 @@ def conv_transpose1d(importer, x, weight, bias=None, stride=1, padding=0, output
 
 # ---- Pooling ----
 def _to_fit(importer, x, shape, kernel, strides, padding, dilation, value):
-    """x with as many rows and columns of `value` at the end as the windows of a result of this shape reach beyond it."""
+    """x with the rows and columns of `value` at its end that the windows of a result of this shape reach beyond it."""
     sizes = []
     for dim in (1, 0):
         reach = (shape[dim - 2] - 1) * strides[dim] + dilation[dim] * (kernel[dim] - 1) + 1
@@ -134,7 +135,8 @@ def avg_pool2d(importer, x, kernel, stride=None, padding=0, ceil_mode=False, cou
     ones = torch.ones(1, *x.shape[-2:], dtype=torch.float64)
     fitted = torch.nn.functional.pad(ones, [0, wide.shape[-1] - x.shape[-1], 0, wide.shape[-2] - x.shape[-2]])
     # PyTorch says how much more each mean is than one whose divisor is the size of the window.
-    factors = torch.nn.functional.avg_pool2d(ones, *said) / torch.nn.functional.avg_pool2d(fitted, kernel, strides, padding)
+    of_ones = torch.nn.functional.avg_pool2d(ones, *said)
+    factors = of_ones / torch.nn.functional.avg_pool2d(fitted, kernel, strides, padding)
     means = sc.average_pool(wide, kernel, strides=strides, padding=padding)
     return means * importer.tensor(factors.to(importer.torch_type(x.dtype)))
 
@@ -180,7 +182,7 @@ def adaptive_max_pool(importer, x, sizes):
     _require_no_positions(importer)
     extents, sizes = list(x.shape[-len(sizes):]), list(shape[-len(sizes):])
     if any(extent % size for extent, size in zip(extents, sizes)):
-        raise Missing("%s elements are not divided into %s equal parts; other ones are not supported" % (extents, sizes))
+        raise Missing("%s elements cannot be divided into %s equal parts; others are not supported" % (extents, sizes))
     kernel = [extent // size for extent, size in zip(extents, sizes)]
     wide = x if len(kernel) == 2 else _as_image(x)
     return [sc.reshape(sc.max_pool(wide, [1] * (2 - len(kernel)) + kernel), shape), None]

@@ -79,7 +79,8 @@ def _recurrent(importer, cell, x, states, weights, has_biases, layers, p, is_tra
         x = sc.concat(results, 2) if is_both_ways else results[0]
         if is_training and p and layer + 1 < layers:
             x = sc.dropout(x, p) if p < 1 else x * 0.0
-    return [x if batch_first else transposed(importer, x, [1, 0, 2])] + [sc.concat(list(each), 0) for each in zip(*last)]
+    x = x if batch_first else transposed(importer, x, [1, 0, 2])
+    return [x] + [sc.concat(list(each), 0) for each in zip(*last)]
 
 
 @op("aten.lstm.input", keeps_constants=True)

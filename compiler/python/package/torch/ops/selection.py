@@ -88,8 +88,8 @@ def topk(importer, x, count, dim=-1, largest=True, is_sorted=True):
 
 @op("aten.multinomial.default")
 def multinomial(importer, x, count, replacement=False, **ignored):
-    """Indices drawn with probabilities in proportion to x: that of the largest x / e, where e is exponentially distributed.
-    Without replacement they are those of the largest few (Efraimidis and Spirakis 2006, doi:10.1016/j.ipl.2005.11.003).
+    """Indices, drawn in proportion to x: that of the largest x / e, where e is exponentially distributed. Without
+    replacement they are those of the largest few (Efraimidis and Spirakis 2006, doi:10.1016/j.ipl.2005.11.003).
     """
     x, last = as_type(sc.stop_gradient(x), sc.f32), len(x.shape)
     x = sc.reshape(x, list(x.shape[:-1]) + [1, x.shape[-1]])
