@@ -1,5 +1,6 @@
 """Small models that are easily trained wrong, by what they do beside their ops: state, hooks, optimizers, changes after
 the compilation, errors. Run as one rank by torch_check.py, as torch_cases.py is."""
+import re
 import types
 
 import torch
@@ -281,6 +282,28 @@ def batches_without_names():
     return "ok"
 
 
+def what_compile_refuses():
+    """Each error says what to do."""
+    calls = {
+        "DataParallel.*give model.module": lambda: compiled(nn.DataParallel(Net(lambda m, h: h)), {"x": X}),
+        "example input 'x' has elements of torch.uint8.*by .float": lambda: compiled(Net(lambda m, h: h), {"x": X.byte()}),
+        "example input 'x' is a list; it must be a tensor": lambda: compiled(Net(lambda m, h: h), {"x": [1.0]}),
+        "the group 'm', which.*its groups are 'l'": lambda: compiled(Net(lambda m, h: h), {"x": X}, policies={"m": 3}),
+        "compiled with evaluate=False": lambda: compiled(Net(lambda m, h: h), {"x": X}, evaluate=False).evaluate({"x": X}),
+        "5 rows of input 'x' on this rank; evaluate needs 6.*-100": lambda: compiled(
+            Net(lambda m, h: h), {"x": X}).evaluate({"x": X[:5]}),
+    }
+    for pattern, call in calls.items():
+        try:
+            call()
+        except sc.InvalidError as error:
+            if not re.search(pattern, str(error)):
+                return "raises %s, not %s" % (error, pattern)
+        else:
+            return "is no error: " + pattern
+    return "ok"
+
+
 DRAWS = {  # with their mean and the mean of their squares
     "rand": (lambda x: torch.rand(300, 400), 1 / 2, 1 / 3),
     "rand_like": (lambda x: torch.rand_like(x.expand(8000, 6, 8)), 1 / 2, 1 / 3),
@@ -316,12 +339,13 @@ def random_numbers():
     return "ok"
 
 
-def compiled(model, example):
+def compiled(model, example, **options):
     return splitcast.torch.compile(model, square, example, torch.optim.SGD(model.parameters(), lr=0.1), enable_zero=0,
-                                   whole_batch=True)
+                                   whole_batch=True, **options)
 
 
-OTHERS = {"batches without names": batches_without_names, "random numbers": random_numbers}
+OTHERS = {"batches without names": batches_without_names, "what compile() refuses": what_compile_refuses,
+          "random numbers": random_numbers}
 
 
 common.main(common.Cases(CASES, INPUTS, OPTIMIZERS, CHANGES, OTHERS))
