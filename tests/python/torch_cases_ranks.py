@@ -99,6 +99,32 @@ def numbers_of_all_ranks():
     return "ok"
 
 
+def with_outputs(model, x):
+    y = model(x)
+    return {"y": y, "loss": (y**2).mean(), "largest": y.argmax(1), "above": y > 0, "half": y.bfloat16(), "n": y.abs().max(),
+            "none": None}
+
+
+def outputs_of_evaluation():
+    """Of tensors with the batch's rows, a rank's own; other ones whole. They stay when the next batch is evaluated."""
+    for shares, options in (([3, 3, 2], {}), ([8, 0, 0], {"whole_batch": True})):
+        model = made(lambda: [nn.Dropout(0.5)])
+        x = X[:8] if options else own_rows(shares)
+        trainer = compiled(model, with_outputs, {"x": x}, **options)
+        loss, found = trainer.evaluate({"x": x}, outputs=True)
+        if trainer.evaluate({"x": x * 2}) == loss or trainer.evaluate({"x": x}) != loss:
+            return "loss %r" % loss
+        expected = with_outputs(model.eval(), X[:8])
+        rows = slice(3 * RANK, min(3 * RANK + 3, 8))
+        expected = {name: value[rows] if value.dim() else value for name, value in expected.items() if value is not None}
+        if abs(loss - expected.pop("loss").item()) > 1e-6 or list(found) != list(expected):
+            return "%r with %s" % (loss, list(found))
+        for name, value in expected.items():
+            if value.dtype != found[name].dtype or not torch.allclose(value.float(), found[name].float(), rtol=1e-2):
+                return "%s is %s, not %s" % (name, found[name], value)
+    return "ok"
+
+
 class Recurrent(nn.Module):
 
     def __init__(self):
@@ -152,6 +178,9 @@ CASES = {
     "rows that micro-batches do not divide": lambda: refused(
         "9 in all; accumulate=2 does not divide", lambda: compiled(made(), square, {"x": own_rows([3, 3, 3])}, accumulate=2)),
     "rows of another batch": too_few_rows,
+    "outputs of an evaluation": outputs_of_evaluation,
+    "outputs without a loss": lambda: refused("dict with 'l'; it must have 'loss'", lambda: compiled(
+        made(), lambda model, x: {"l": square(model, x)}, {"x": X[:4]})),
     "numbers of all ranks": numbers_of_all_ranks,
     "numbers that differ": other_numbers,
     "parameters that differ": other_parameters,

@@ -34,8 +34,9 @@ class _WithLoss(torch.nn.Module):
     Changes that the exported graph would leave out are errors, such as to an attribute that is not a buffer.
     """
 
-    def __init__(self, module, loss, note, twice=False):
+    def __init__(self, module, loss, note, twice=False, outputs=False):
         super().__init__()
+        self._outputs = outputs  # whether to return the tensors of a dict beside its loss, too
         self.module = module
         self._note = note  # called with the names of the attributes that the module sets to tensors
         self._loss = loss
@@ -59,7 +60,7 @@ class _WithLoss(torch.nn.Module):
         parts = list(self.module.named_modules())
         buffers = {(name, key): value for name, part in parts for key, value in part._buffers.items()}
         with _replaced.replaced():
-            result = self._loss(self.module, **batch)
+            result = self._chosen(self._loss(self.module, **batch))
         for name, part in parts:
             for key, value in list(part._buffers.items()):
                 before = buffers.get((name, key))
@@ -68,6 +69,16 @@ class _WithLoss(torch.nn.Module):
                         before.copy_(value)
                     part._buffers[key] = before
         return result
+
+
+    def _chosen(self, result):
+        if not isinstance(result, dict):
+            return result
+        if "loss" not in result:
+            raise sc.InvalidError("the loss function returns a dict with %s; it must have 'loss'" %
+                                  (", ".join("'%s'" % name for name in result) or "nothing"))
+        tensors = {name: value for name, value in result.items() if isinstance(value, torch.Tensor)}
+        return tensors if self._outputs else result["loss"]
 
 
 def _require_no_hooks(module):
@@ -86,14 +97,18 @@ def _require_no_hooks(module):
                     "torch.nn.utils.parametrizations.%s" % (of, REPLACED[kind], REPLACED[kind]))
 
 
-def export(module, loss, batch):
-    """Exports the graph of `loss(module, **batch)`, for the shapes of this batch."""
+def export(module, loss, batch, outputs=False):
+    """Exports the graph of `loss(module, **batch)`, for the shapes of this batch.
+
+    outputs: whether the graph has the other tensors of a loss that returns a dict, too.
+    """
     _require_no_hooks(module)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             saved = []
-            program = torch.export.export(_WithLoss(module, loss, saved.extend), (), kwargs=batch, strict=False)
+            made = _WithLoss(module, loss, saved.extend, outputs=outputs)
+            program = torch.export.export(made, (), kwargs=batch, strict=False)
             if saved:
                 steps = _WithLoss(module, loss, lambda names: None, twice=True)
                 _require_unread(torch.export.export(steps, (), kwargs=batch, strict=False), saved)
@@ -285,6 +300,7 @@ class Importer:
         self.values = {}  # by node
         self.transposes = {}  # used by ops.shapes.transposed()
         self.constants = {}  # values of the variables that tensor() creates, by name
+        self.outputs = {}  # (the value, its type in PyTorch) of each output beside the loss, by name
         self.missing = []  # an error line for each node that could not be mapped
 
     def parameters_with_gradients(self):
@@ -375,18 +391,29 @@ class Importer:
         if self.missing:
             raise sc.InvalidError("this model needs ops that splitcast.torch does not support:\n  " +
                                   "\n  ".join(self.missing))
-        loss = None
-        for each, value in zip(self.program.graph_signature.output_specs, results):
-            if each.kind.name == "BUFFER_MUTATION":
-                self.assigned[each.target[len("module."):]] = value
-            elif each.kind.name == "USER_OUTPUT":
-                loss = value
+        loss = self._sort_results(results)
         if not ops.is_tensor(loss) or loss.shape != ():
             raise sc.InvalidError("the loss is %r; it must be a tensor without dimensions that depends on the batch" %
                                   (getattr(loss, "shape", loss),))
         for name, value in self.assigned.items():
             self.graph.assign(name, self.tensor(value))
         return loss
+
+    def _sort_results(self, results):
+        """Notes values of buffers and outputs, and returns the loss."""
+        given, nodes = [], []
+        for each, value in zip(self.program.graph_signature.output_specs, results):
+            if each.kind.name == "BUFFER_MUTATION":
+                self.assigned[each.target[len("module."):]] = value
+            elif each.kind.name == "USER_OUTPUT":
+                given.append(value)
+                nodes.append(each.arg.name)
+        named = pytree.tree_unflatten(list(zip(given, nodes)), self.program.call_spec.out_spec)
+        if not isinstance(named, dict):
+            return given[0]
+        types = {node.name: node.meta["val"].dtype for node in self.program.graph.nodes if node.name in nodes}
+        self.outputs = {name: (self.tensor(value), types[node]) for name, (value, node) in named.items() if name != "loss"}
+        return named["loss"][0]
 
     def _walk(self, graph):
         """Maps the nodes of a graph whose arguments have values, and returns its results."""
@@ -406,8 +433,9 @@ class Importer:
         if others:
             raise sc.InvalidError("the model changes %s in forward; only buffers may change" % ", ".join(
                 str(each.target) for each in others))
-        if results.count("USER_OUTPUT") != 1:
-            raise sc.InvalidError("the loss has %d values; it must be one tensor" % len(results))
+        if results.count("USER_OUTPUT") != 1 and self.program.call_spec.out_spec.type is not dict:
+            raise sc.InvalidError("the loss has %d values; it must be one tensor, or a dict with 'loss' and others" %
+                                  len(results))
 
     def _find_changed_buffers(self):
         """Adds the buffers that this program changes to self.changed: they are variables in all functions."""

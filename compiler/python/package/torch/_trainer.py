@@ -15,7 +15,8 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
     """Compiles the training of `module` for this rank. All ranks must call it with the same arguments.
 
     loss: a function of the module and of the batch's tensors by name that returns the mean over the batch, such as
-      `lambda model, x, labels: F.cross_entropy(model(x), labels)`.
+      `lambda model, x, labels: F.cross_entropy(model(x), labels)`; or a dict of tensors with it as "loss", of which
+      Trainer.evaluate can return the others.
     example_inputs: a dict of tensors with this rank's rows, along the first dimension. The rows of all ranks, in the
       order of ranks, are the global batch; ranks must share it evenly, where the first ranks may have one row more.
       With accumulate=k they must share each of the k micro-batches so: micro-batch i has the i-th part of each rank's
@@ -47,7 +48,8 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
                 module.eval()
             elif not module.training:  # a module in training may have parts in evaluation mode, which is kept
                 module.train()
-            importer = _import.Importer(graph, _import.export(module, loss, batch), trainable, changed)
+            program = _import.export(module, loss, batch, outputs=function == "evaluate")
+            importer = _import.Importer(graph, program, trainable, changed)
             importer.constants = constants
             graph.function(function)
             result = importer.run({name: graph.input(name, _import.input_type(value.dtype), tuple(value.shape),
@@ -59,6 +61,8 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
                 graph.minimize(_with_decay(result, decays, importer.parameters_with_gradients(), step_options), default,
                                groups=groups, **step_options)
             graph.output("loss", result)
+            for name, (value, _) in importer.outputs.items():
+                graph.output(name, value)
     except _import.Missing as missing:
         raise sc.InvalidError(str(missing)) from missing
     finally:
@@ -69,7 +73,9 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
         _require_group(name, groups)
         graph.group(name, policy)
     session = graph.compile(enable_zero=enable_zero)
-    trainer = Trainer(graph, session, module, whole_batch, batch, Watched(module, optimizer))
+    outputs = {name: dtype for name, (_, dtype) in importer.outputs.items()}
+    _require_rows_of_outputs(session, outputs)
+    trainer = Trainer(graph, session, module, whole_batch, batch, outputs, Watched(module, optimizer))
     trainer._begin(module, constants)
     return trainer
 
@@ -77,14 +83,17 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
 class Trainer:
     """A model that is trained, on this rank. All ranks must call the same methods in the same order."""
 
-    def __init__(self, graph, session, module, whole_batch, inputs, watched):
+    def __init__(self, graph, session, module, whole_batch, inputs, outputs, watched):
         self._graph = graph
         self._watched = watched
         self.session = session
         self._whole = whole_batch
         self._inputs = inputs  # with the shapes of the global batch
+        self._outputs = outputs  # the types of what evaluate() gives beside the loss, by name
         self._rows = {function: {name: of["shape" if whole_batch else "local_shape"][:1]
                                  for name, of in session.inputs(function).items()} for function in session.functions}
+        self._types = {function: {name: of["dtype"] for name, of in session.outputs(function).items()}
+                       for function in session.functions}
         self._variables = _variables_of(module, session.variables)
         self._state = {name: value.detach() for name, value in module.state_dict().items()}
 
@@ -94,25 +103,31 @@ class Trainer:
         The model's and the optimizer's numbers are those of compile(); if one has changed, this raises InvalidError.
         """
         self._watched.require_unchanged()
-        return self._run("train", batch)
+        return float(self._run("train", batch, ["loss"])[0])
 
-    def evaluate(self, batch):
+    def evaluate(self, batch, outputs=False):
         """Returns the loss of a batch in evaluation mode, without changing anything.
 
-        It is not computed in micro-batches: ranks share all of its rows evenly, in the order of ranks.
+        It is not computed in micro-batches: ranks share all of its rows evenly, in the order of ranks. With outputs=True
+        it returns (the loss, the other tensors of the dict that the loss function returns, by name): of a tensor whose
+        first dimension is that of the batch, this rank's rows; one that ranks do not share is whole.
         """
         if "evaluate" not in self.session.functions:
             raise sc.InvalidError("the model was compiled with evaluate=False; leave it out of compile() to evaluate")
-        return self._run("evaluate", batch)
+        loss, *others = self._run("evaluate", batch, ["loss"] + list(self._outputs))
+        if not outputs:
+            return float(loss)
+        return float(loss), {name: value.to(dtype) for value, (name, dtype) in zip(others, self._outputs.items())}
 
-    def _run(self, function, batch):
+    def _run(self, function, batch, results):
+        """The results of these names, as tensors. Those of the session are valid until its next run."""
         _require_names(batch, "the batch")
         missing = [name for name in self._inputs if name not in batch]
         if missing:
             raise sc.InvalidError("the batch has no %s; it needs %s" % (", ".join(missing), ", ".join(self._inputs)))
         arrays = {name: self._array_of(function, name, value) for name, value in batch.items()}
-        loss = self.session.run(function, whole=self._whole, **arrays)["loss"]
-        return float(_from_array(loss.reshape(1), sc.bf16) if loss.dtype.name == "uint16" else loss)
+        found = self.session.run(function, whole=self._whole, **arrays)
+        return [_from_array(found[name].copy(), self._types[function][name]) for name in results]
 
     def _array_of(self, function, name, value):
         example = self._inputs.get(name)
@@ -250,6 +265,15 @@ def _require_names(batch, what):
     if not hasattr(batch, "items"):
         raise sc.InvalidError("%s is a %s; it must be a dict of tensors by the names of the loss's parameters, such as "
                               "{\"x\": x, \"labels\": labels}" % (what, type(batch).__name__))
+
+
+def _require_rows_of_outputs(session, names):
+    """Checks that ranks have whole rows of the outputs: another layout would follow from the model's last ops."""
+    for name in names:
+        of = session.outputs("evaluate")[name]
+        if of["local_shape"][1:] != of["shape"][1:]:
+            raise sc.InvalidError("output '%s' %s is split between ranks along another dimension than the first; return "
+                                  "it with the batch's rows first" % (name, list(of["shape"])))
 
 
 def _require_unwrapped(module):
