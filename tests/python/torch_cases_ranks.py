@@ -99,6 +99,14 @@ def numbers_of_all_ranks():
     return "ok"
 
 
+def on_two_axes():
+    """Only the first axis splits rows."""
+    model, x = made(), X[:4]
+    trainer = compiled(model, square, {"x": x}, mesh={"dp": 1, "tp": 3})
+    ours, theirs = trainer.step({"x": x}), square(model, x).item()
+    return "ok" if abs(ours - theirs) < 1e-6 else "%r, eager %r" % (ours, theirs)
+
+
 def with_outputs(model, x):
     y = model(x)
     return {"y": y, "loss": (y**2).mean(), "largest": y.argmax(1), "above": y > 0, "half": y.bfloat16(), "n": y.abs().max(),
@@ -178,6 +186,7 @@ CASES = {
     "rows that micro-batches do not divide": lambda: refused(
         "9 in all; accumulate=2 does not divide", lambda: compiled(made(), square, {"x": own_rows([3, 3, 3])}, accumulate=2)),
     "rows of another batch": too_few_rows,
+    "ranks with the same rows": on_two_axes,
     "outputs of an evaluation": outputs_of_evaluation,
     "outputs without a loss": lambda: refused("dict with 'l'; it must have 'loss'", lambda: compiled(
         made(), lambda model, x: {"l": square(model, x)}, {"x": X[:4]})),

@@ -412,8 +412,9 @@ class Importer:
         if not isinstance(named, dict):
             return given[0]
         types = {node.name: node.meta["val"].dtype for node in self.program.graph.nodes if node.name in nodes}
-        self.outputs = {name: (self.tensor(value), types[node]) for name, (value, node) in named.items() if name != "loss"}
-        return named["loss"][0]
+        loss, _ = named.pop("loss")
+        self.outputs = {name: (self.tensor(value), types[node]) for name, (value, node) in named.items()}
+        return loss
 
     def _walk(self, graph):
         """Maps the nodes of a graph whose arguments have values, and returns its results."""

@@ -26,7 +26,8 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
     optimizer: a splitcast.Optimizer, or a torch.optim.SGD, Adam, AdamW, RMSprop or Adagrad, whose hyperparameters and
       parameter groups are read.
     enable_zero: a stage, or options as in Graph.compile.
-    mesh: the axes of ranks, the first of which splits the batch's rows; by default {"dp": size()}.
+    mesh: the axes of ranks, the first of which splits the batch's rows; by default {"dp": size()}. Ranks that differ
+      only along other axes have the same rows.
     evaluate: whether to compile a function for Trainer.evaluate, too.
     policies: how ZeRO treats groups of variables: options as in Graph.group, by the group's name ("transformer.h.0", or
       "transformer.h" for all of its blocks).
@@ -37,8 +38,9 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
     """
     _require_version()
     _require_unwrapped(module)
-    batch = _global_batch(example_inputs, whole_batch, step_options.get("accumulate"))
     graph = sc.Graph(mesh)
+    shares = next(iter(mesh.values())) if mesh else sc.size()
+    batch = _global_batch(example_inputs, whole_batch, shares, step_options.get("accumulate"))
     trainable = {name for name, parameter in module.named_parameters(remove_duplicate=False) if parameter.requires_grad}
     modes = {part: part.training for part in module.modules()}
     constants, changed = {}, set()
@@ -108,9 +110,9 @@ class Trainer:
     def evaluate(self, batch, outputs=False):
         """Returns the loss of a batch in evaluation mode, without changing anything.
 
-        It is not computed in micro-batches: ranks share all of its rows evenly, in the order of ranks. With outputs=True
-        it returns (the loss, the other tensors of the dict that the loss function returns, by name): of a tensor whose
-        first dimension is that of the batch, this rank's rows; one that ranks do not share is whole.
+        It is not computed in micro-batches: ranks share all of its rows evenly, in the order of ranks. With
+        outputs=True it returns (the loss, the other tensors of the dict that the loss function returns, by name): of a
+        tensor whose first dimension is that of the batch, this rank's rows; one that ranks do not share is whole.
         """
         if "evaluate" not in self.session.functions:
             raise sc.InvalidError("the model was compiled with evaluate=False; leave it out of compile() to evaluate")
@@ -272,8 +274,8 @@ def _require_rows_of_outputs(session, names):
     for name in names:
         of = session.outputs("evaluate")[name]
         if of["local_shape"][1:] != of["shape"][1:]:
-            raise sc.InvalidError("output '%s' %s is split between ranks along another dimension than the first; return "
-                                  "it with the batch's rows first" % (name, list(of["shape"])))
+            raise sc.InvalidError("output '%s' %s is split between ranks along another dimension than the first; "
+                                  "return it with the batch's rows first" % (name, list(of["shape"])))
 
 
 def _require_unwrapped(module):
@@ -300,8 +302,8 @@ def _require_input(name, value):
                               ".float() or .long()" % (name, value.dtype, ", ".join(map(str, _import.TYPES))))
 
 
-def _global_batch(example, whole_batch, accumulate):
-    """Zeros with the shapes and types of the global batch. Checks that ranks share its rows evenly."""
+def _global_batch(example, whole_batch, shares, accumulate):
+    """Zeros with the shapes and types of the global batch. Checks that ranks share its rows evenly, in so many shares."""
     _require_names(example, "example_inputs")
     accumulate = accumulate if isinstance(accumulate, int) and accumulate > 0 else 1  # minimize() refuses others
     for name, value in example.items():
@@ -312,20 +314,21 @@ def _global_batch(example, whole_batch, accumulate):
     for name, value in example.items():
         sc.agree_alike("%s %d dimensions %s" % (value.dtype, value.dim(), list(value.shape[1:])),
                        "types or rows of example input '%s'" % name)
-        rows = _rows_of_all(name, len(value), accumulate) if value.dim() else None
+        rows = _rows_of_all(name, len(value), shares, accumulate) if value.dim() else None
         batch[name] = torch.zeros(() if rows is None else (rows,) + tuple(value.shape[1:]), dtype=value.dtype)
     return batch
 
 
-def _rows_of_all(name, count, accumulate):
+def _rows_of_all(name, count, shares, accumulate):
     """The rows that all ranks have of an example input. Each must have its share of each micro-batch."""
     rows = [int(text) for text in sc.exchange(str(count), "rows of example input '%s'" % name)]
-    total = sum(rows)
+    same = len(rows) // shares  # so many ranks have the same share
+    total = sum(rows[::same])
     if total % accumulate:
         raise sc.InvalidError("ranks have %s rows of example input '%s', %d in all; accumulate=%d does not divide them "
                               "into equal micro-batches" % (rows, name, total, accumulate))
-    least, more = divmod(total // accumulate, len(rows))
-    even = [accumulate * (least + (rank < more)) for rank in range(len(rows))]
+    least, more = divmod(total // accumulate, shares)
+    even = [accumulate * (least + (rank // same < more)) for rank in range(len(rows))]
     if rows != even:
         micro = "" if accumulate == 1 else " of each of the %d micro-batches" % accumulate
         raise sc.InvalidError("ranks have %s rows of example input '%s'; to share %d rows%s evenly they must have %s" %

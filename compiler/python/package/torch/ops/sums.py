@@ -88,7 +88,7 @@ def vector_norm(importer, x, order=2, dims=None, keepdim=False, *, dtype=None):
 
 @op("aten.cdist.default")
 def cdist(importer, x, y, order=2.0, mode=None):
-    """The distances of all pairs of rows, by their differences: exact for close rows, with gradient 0 for equal ones."""
+    """The distances of all pairs of rows, by their differences: exact for close rows; the gradient of equal ones is 0."""
     if order not in (1, 2):
         raise Missing("distances of order %s are not supported, only of 1 and 2" % order)
     x, y = importer.tensor(x), importer.tensor(y)
