@@ -48,7 +48,8 @@ def images(model, h):
 def recurrent(model, h):
     """Results, and the states at the end."""
     results, states = model.r(h.view(3, 4, 4))
-    return results.sum(-1, keepdim=True) + sum(each.mean() for each in (states if isinstance(states, tuple) else [states]))
+    states = states if isinstance(states, tuple) else [states]
+    return results.sum(-1, keepdim=True) + sum(state.mean() for state in states)
 
 
 def of_images(*layers):
@@ -93,6 +94,59 @@ def last_of_rows(model, h):
 def attended(h, mask):
     q = h.view(1, 2, 6, 4)
     return F.scaled_dot_product_attention(q, q, q, attn_mask=mask).view(6, 8)
+
+
+def products_of_elements(model, h):
+    of_one = (h[:, :1] * 2).prod(1, keepdim=True)
+    return (h.prod(1)[:, None] + (h + 1).prod(0, keepdim=True) + (h[0] + 1).prod() + of_one +
+            (h > 9).long().prod(1)[:, None])
+
+
+def pools_of_values(model, h):
+    x = h.view(2, 3, 8)
+    return (F.max_pool1d(x, 3, 2, 1) + F.avg_pool1d(x, 3, 2, 1) + F.max_pool1d(x, 2) + F.adaptive_max_pool1d(x, 4) +
+            F.max_pool1d(x, 3, 2, ceil_mode=True) + F.avg_pool1d(x, 3, 2, 1, True, False).mean())
+
+
+def largest_of_parts(model, h):
+    x = image(h)
+    return (F.adaptive_max_pool2d(x, (2, 2)).mean((2, 3)) + F.adaptive_max_pool2d(x, (None, 1)).sum((2, 3)) +
+            F.adaptive_max_pool2d(x, 1)[..., 0, 0])
+
+
+def given_states(model, h):
+    x = h.view(2, 3, 8)
+    of_lstm = model.r(x, (h[:3, :4].view(1, 3, 4), h[3:].view(1, 3, 8)))[0]
+    return 0.1 * (of_lstm + model.g(x, h[None, :3, :4])[0].sum() + model.c(h, h[:, :4]).sum())
+
+
+def remainders(model, h):
+    return (h % 0.3 + torch.remainder(h, -0.7) + torch.fmod(h, 0.3) + torch.remainder(h, 1 + h * h) +
+            torch.fmod(h, torch.arange(1.0, 9.0) / 9) + torch.remainder(torch.tensor(3.0), h.abs() + 1))
+
+
+def remainders_of_integers(model, h):
+    x = (h * 9).long()
+    remainder = x % 3 + x.remainder(-4) + x.fmod(3) + x % torch.arange(1, 9)
+    quotient = x // 2 + 7 // (x * x + 1) + torch.div(x, -3, rounding_mode="floor")
+    return h * (remainder + quotient + torch.div(x, 4, rounding_mode="trunc"))
+
+
+def quotients_without_fractions(model, h):
+    return (h * (h.detach() // 0.3) + torch.div(h, 0.3, rounding_mode="trunc") +
+            h * torch.div(h.detach(), h.mean(), rounding_mode="floor"))
+
+
+def angles(model, h):
+    of_points = torch.atan2(h, h.flip(1)) + torch.atan2(h, -h.abs() * 1e-3)
+    near_0 = torch.atan(h * 1e-9) * 1e9 + torch.asin(h * 1e-9) * 1e9 + torch.acos(1 - h.abs() * 1e-3 - 1e-4)
+    return torch.atan(h * 3) + torch.asin(h / 9) + torch.acos(h / 9) + torch.atan(h * 1e9) + of_points + near_0
+
+
+def gaussian(model, x):
+    h = model(x)
+    of_sum = nn.GaussianNLLLoss(reduction="sum")(h, x, h[:, :1].square() + 0.1)
+    return F.gaussian_nll_loss(h, x, h.exp(), full=True) + 0.01 * of_sum
 
 
 CASES = {
@@ -158,13 +212,12 @@ CASES = {
         [h, h], 0).min(0).values[:6] + torch.cat([h, h], 1).amax(1) + (h * 0 - torch.inf).max(1).indices), square, None),
     "layer norm of other types": (Net(lambda m, h: 1e-3 * F.layer_norm(h.bfloat16(), (8,), m.w, m.w).float() + F.layer_norm(
         h, (8,)), w=nn.Parameter(torch.ones(8))), square, None),
-    "products of elements": (Net(lambda m, h: h.prod(1)[:, None] + (h + 1).prod(0, keepdim=True) + (h[0] + 1).prod() + (h[:, :1] * 2).prod(
-        1, keepdim=True) + (h > 9).long().prod(1)[:, None]), small_square, None),
+    "products of elements": (Net(products_of_elements), small_square, None),
     "distances of rows": (Net(lambda m, h: torch.cdist(h, h * 2) + torch.cdist(h, h).mean() + torch.cdist(
         h.view(2, 3, 8), h[None, :2], p=1).mean()), square, None),
     "distances by cubes": (Net(lambda m, h: torch.cdist(h, h, p=3)), square, "cdist.*order 3"),
-    "a bilinear layer": (Net(lambda m, h: m.b(h, h[:, :3]) + m.c(h.view(2, 3, 8), h.view(2, 3, 8)).mean(), b=nn.Bilinear(8, 3, 5),
-                             c=nn.Bilinear(8, 8, 2, bias=False)), square, None),
+    "a bilinear layer": (Net(lambda m, h: m.b(h, h[:, :3]) + m.c(h.view(2, 3, 8), h.view(2, 3, 8)).mean(),
+                             b=nn.Bilinear(8, 3, 5), c=nn.Bilinear(8, 8, 2, bias=False)), square, None),
     # Elements by their size, and those that are set
     "positions of the largest": (Net(lambda m, h: m.e(h.argmax(1)) + m.e(h.argmin(0))[:6] + h * h.argmax() + h[
         torch.arange(6), h.argmax(1)][:, None] + h * (h * 0).argmax(1, keepdim=True) + m.e((h > 0).long().argmax(1)), e=nn.Embedding(
@@ -204,12 +257,12 @@ CASES = {
                 3, 2, 3, padding=1, padding_mode="circular")), square, None),
     "softmax along the first": (Net(lambda m, h: h.softmax(0) + h.log_softmax(0) + h.logsumexp(0)), square, None),
     # Norms, images
-    "batch norm with the mean of all batches": (Net(lambda m, h: m.b(m.a(h).view(6, 2, 4)), a=nn.BatchNorm1d(8, momentum=None),
-                                                    b=nn.BatchNorm1d(2, momentum=None, affine=False)), square, None),
-    "norms of neighbouring channels": (Net(lambda m, h: F.local_response_norm(image(h), 2, alpha=0.5, k=0.7)), square, None),
-    "pools of values": (Net(lambda m, h: F.max_pool1d(h.view(2, 3, 8), 3, 2, 1) + F.avg_pool1d(h.view(2, 3, 8), 3, 2, 1) + F.max_pool1d(
-        h.view(2, 3, 8), 2) + F.max_pool1d(h.view(2, 3, 8), 3, 2, ceil_mode=True) + F.avg_pool1d(h.view(
-            2, 3, 8), 3, 2, 1, True, False).mean() + F.adaptive_max_pool1d(h.view(2, 3, 8), 4)), square, None),
+    "batch norm with the mean of all batches": (Net(
+        lambda m, h: m.b(m.a(h).view(6, 2, 4)), a=nn.BatchNorm1d(8, momentum=None),
+        b=nn.BatchNorm1d(2, momentum=None, affine=False)), square, None),
+    "norms of neighbouring channels": (Net(lambda m, h: F.local_response_norm(image(h), 2, alpha=0.5, k=0.7)), square,
+                                       None),
+    "pools of values": (Net(pools_of_values), square, None),
     "windows that reach beyond the image": (of_images(nn.MaxPool2d(3, 2, ceil_mode=True), nn.AvgPool2d(
         2, ceil_mode=True)), square, None),
     "windows with padding": (Net(lambda m, h: sum(of(image(h)).mean((2, 3)) for of in (
@@ -218,12 +271,12 @@ CASES = {
         nn.AvgPool2d(2, 1, divisor_override=3)))), square, None),
     "pools of volumes": (Net(lambda m, h: F.avg_pool3d(h.view(2, 1, 2, 3, 4), 2, 1, 1).mean(1) + F.max_pool3d(
         h.view(2, 1, 2, 3, 4), (1, 2, 2), (2, 1, 1), (0, 1, 1)).mean()), square, None),
-    "the largest of parts": (Net(lambda m, h: F.adaptive_max_pool2d(image(h), (2, 2)).mean((2, 3)) + F.adaptive_max_pool2d(
-        image(h), (None, 1)).sum((2, 3)) + F.adaptive_max_pool2d(image(h), 1)[..., 0, 0]), square, None),
+    "the largest of parts": (Net(largest_of_parts), square, None),
     "the largest of unequal parts": (Net(lambda m, h: F.adaptive_max_pool1d(h.view(2, 3, 8), 3)), square,
                                      "adaptive_max_pool1d.*equal parts"),
-    "positions of the largest in windows": (Net(lambda m, h: F.max_pool2d(image(h), 2, return_indices=True)[1] * h.mean()), square,
-                                            "max_pool2d_with_indices.*not the positions"),
+    "positions of the largest in windows": (Net(
+        lambda m, h: F.max_pool2d(image(h), 2, return_indices=True)[1] * h.mean()), square,
+        "max_pool2d_with_indices.*not the positions"),
     "a transposed convolution of values": (Net(lambda m, h: m.c(h.view(2, 3, 8)), c=nn.ConvTranspose1d(
         3, 4, 3, 2, padding=1, output_padding=1, dilation=2)), square, None),
     "norms": (Net(lambda m, h: m.g(image(h)).flatten(1) + m.r(h).view(2, 24) + m.n(h.view(2, 3, 8)).view(2, 24),
@@ -250,9 +303,7 @@ CASES = {
        for kind in (nn.LSTM, nn.GRU, nn.RNN)
        for options in ({}, {"num_layers": 2, "batch_first": True}, {"bidirectional": True, "bias": False})},
     "an RNN of relu": (Net(recurrent, r=nn.RNN(4, 4, nonlinearity="relu")), square, None),
-    "given states": (Net(lambda m, h: 0.1 * (m.r(h.view(2, 3, 8), (h[:3, :4].view(1, 3, 4), h[3:].view(1, 3, 8)))[0] + m.g(
-        h.view(2, 3, 8), h[None, :3, :4])[0].sum() + m.c(h, h[:, :4]).sum()), r=nn.LSTM(8, 8, proj_size=4), g=nn.GRU(8, 4),
-                         c=nn.GRUCell(8, 4)), square, None),
+    "given states": (Net(given_states, r=nn.LSTM(8, 8, proj_size=4), g=nn.GRU(8, 4), c=nn.GRUCell(8, 4)), square, None),
     "an LSTM of images": (Net(lambda m, h: m.r(m.c(h.view(2, 3, 2, 4)).flatten(2).mT.contiguous())[1][0], c=nn.Conv2d(
         3, 4, (1, 2)), r=nn.LSTM(4, 8, 2, batch_first=True)), square, None),
     # Attention
@@ -285,17 +336,10 @@ CASES = {
     "one over integers": (Net(lambda m, h: h * (1 / (1 + (h > 0).long())) + h / (h > 0).sum()), square, None),
     "more functions": (Net(lambda m, h: torch.sinh(h) + torch.cosh(h) + torch.tan(h / 9) + torch.log2(h * h + 1) + torch.log10(
         h * h + 2) + torch.exp2(h) + torch.pow(3, h) + torch.sinh(h * 1e-9) * 1e9 + h * torch.isnan(h / 0 * 0)), square, None),
-    "remainders": (Net(lambda m, h: h % 0.3 + torch.remainder(h, -0.7) + torch.fmod(h, 0.3) + torch.remainder(h, 1 + h * h) + torch.fmod(
-        h, torch.arange(1.0, 9.0) / 9) + torch.remainder(torch.tensor(3.0), h.abs() + 1)), square_from_1, None),
-    "remainders of integers": (Net(lambda m, h: h * sum(of((h * 9).long()) for of in (
-        lambda x: x % 3, lambda x: x.remainder(-4), lambda x: x.fmod(3), lambda x: x // 2, lambda x: 7 // (x * x + 1),
-        lambda x: torch.div(x, -3, rounding_mode="floor"), lambda x: torch.div(x, 4, rounding_mode="trunc"), lambda x: x % torch.arange(
-            1, 9)))), small_square, None),
-    "quotients without fractions": (Net(lambda m, h: h * (h.detach() // 0.3) + torch.div(h, 0.3, rounding_mode="trunc") + h * torch.div(
-        h.detach(), h.mean(), rounding_mode="floor")), small_square, None),
-    "angles": (Net(lambda m, h: torch.atan(h * 3) + torch.asin(h / 9) + torch.acos(h / 9) + torch.atan2(h, h.flip(1)) + torch.atan(
-        h * 1e-9) * 1e9 + torch.atan(h * 1e9) + torch.asin(h * 1e-9) * 1e9 + torch.acos(1 - h.abs() * 1e-3 - 1e-4) + torch.atan2(
-            h, -h.abs() * 1e-3)), small_square, None),
+    "remainders": (Net(remainders), square_from_1, None),
+    "remainders of integers": (Net(remainders_of_integers), small_square, None),
+    "quotients without fractions": (Net(quotients_without_fractions), small_square, None),
+    "angles": (Net(angles), small_square, None),
     "angles of what has none": (Net(lambda m, h: h + torch.atan(torch.where(h > 0, torch.inf, -torch.inf)) + torch.asin(
         torch.arange(8.0) / 7 + 0 * h.detach()) + torch.atan2(h.detach() * 0, h.detach()) +
         torch.isnan(torch.acos(h.detach() * 3)) * h), square, None),
@@ -335,8 +379,7 @@ CASES = {
     "NLL without a class": (Net(lambda m, h: h.log_softmax(1)), lambda m, x: F.nll_loss(m(x), LABELS, ignore_index=3) + sum(
         F.nll_loss(m(x), LABELS, ignore_index=3, reduction=of).mean() for of in ("sum", "none")), None),
     "NLL": (Net(lambda m, h: h), lambda m, x: F.nll_loss(F.log_softmax(m(x), 1), LABELS) + F.nll_loss(m(x), LABELS), None),
-    "a Gaussian": (Net(lambda m, h: h), lambda m, x: F.gaussian_nll_loss(m(x), x, m(x).exp(), full=True) + 0.01 * nn.GaussianNLLLoss(
-        reduction="sum")(m(x), x, m(x)[:, :1].square() + 0.1), None),
+    "a Gaussian": (Net(lambda m, h: h), gaussian, None),
     "regressions": (Net(lambda m, h: h), lambda m, x: F.l1_loss(m(x), x) + F.huber_loss(m(x), x, delta=0.7) +
                     F.smooth_l1_loss(m(x), x, beta=0.6), None),
     "NLL of what cannot be": (Net(lambda m, h: h), lambda m, x: F.nll_loss(

@@ -63,7 +63,7 @@ class Doubled(torch.autograd.Function):  # which still works after a compilation
 
 
 class Cases:
-    """models: by the case's name, a model, its loss, and the error that it must be; None: it trains as eager PyTorch does.
+    """models: by name, a model, its loss, and the error that it must be; None: it trains as eager PyTorch does.
 
     inputs: those that are not X. optimizers: of the model, where they are not SGD. changes: what a program does to the
     model and the optimizer after the compilation. others: functions that return 'ok' or what is wrong.

@@ -158,7 +158,8 @@ CASES = {
                            p=nn.Parameter(torch.ones(8))), square, None),
     "an op that is not there, in a Sequential": (Net(lambda m, h: m.k(h.view(1, 1, 3, 4, 4)), k=nn.Sequential(nn.FractionalMaxPool3d(
         2, output_size=1))), square, "fractional_max_pool3d.*(in part 'k.0'|torch_cases)"),
-    "an inverse": (Net(lambda m, h: torch.linalg.inv(h.view(-1, 4, 4)) @ h.view(3, 4, 4)), square, r"linalg_inv_ex.*no mapping"),
+    "an inverse": (Net(lambda m, h: torch.linalg.inv(h.view(-1, 4, 4)) @ h.view(3, 4, 4)), square,
+                   "linalg_inv_ex.*no mapping"),
     "an op that is not there, in the loss": (Net(lambda m, h: h), lambda m, x: torch.kthvalue(m(x), 2, 1)[0].mean(),
                                              r"kthvalue.*\(in the loss"),
     "a value that decides": (Net(lambda m, h: h * 2 if h.sum() > 0 else h), square,
@@ -284,14 +285,15 @@ def batches_without_names():
 
 def what_compile_refuses():
     """Each error says what to do."""
+    net = Net(lambda m, h: h)
     calls = {
-        "DataParallel.*give model.module": lambda: compiled(nn.DataParallel(Net(lambda m, h: h)), {"x": X}),
-        "example input 'x' has elements of torch.uint8.*by .float": lambda: compiled(Net(lambda m, h: h), {"x": X.byte()}),
-        "example input 'x' is a list; it must be a tensor": lambda: compiled(Net(lambda m, h: h), {"x": [1.0]}),
-        "the group 'm', which.*its groups are 'l'": lambda: compiled(Net(lambda m, h: h), {"x": X}, policies={"m": 3}),
-        "compiled with evaluate=False": lambda: compiled(Net(lambda m, h: h), {"x": X}, evaluate=False).evaluate({"x": X}),
-        "5 rows of input 'x' on this rank; evaluate needs 6.*-100": lambda: compiled(
-            Net(lambda m, h: h), {"x": X}).evaluate({"x": X[:5]}),
+        "DataParallel.*give model.module": lambda: compiled(nn.DataParallel(net), {"x": X}),
+        "example input 'x' has elements of torch.uint8.*by .float": lambda: compiled(net, {"x": X.byte()}),
+        "example input 'x' is a list; it must be a tensor": lambda: compiled(net, {"x": [1.0]}),
+        "the group 'm', which.*its groups are 'l'": lambda: compiled(net, {"x": X}, policies={"m": 3}),
+        "compiled with evaluate=False": lambda: compiled(net, {"x": X}, evaluate=False).evaluate({"x": X}),
+        "5 rows of input 'x' on this rank; evaluate needs 6.*-100":
+            lambda: compiled(net, {"x": X}).evaluate({"x": X[:5]}),
     }
     for pattern, call in calls.items():
         try:
@@ -304,6 +306,7 @@ def what_compile_refuses():
     return "ok"
 
 
+SHARES = torch.tensor([2.0, 0, 1, 1])
 DRAWS = {  # with their mean and the mean of their squares
     "rand": (lambda x: torch.rand(300, 400), 1 / 2, 1 / 3),
     "rand_like": (lambda x: torch.rand_like(x.expand(8000, 6, 8)), 1 / 2, 1 / 3),
@@ -313,13 +316,12 @@ DRAWS = {  # with their mean and the mean of their squares
     "normal_": (lambda x: torch.empty(300, 400).normal_(2, 0.5), 2, 4.25),
     "exponential_": (lambda x: torch.empty(300, 400).exponential_(2.0), 1 / 2, 1 / 2),
     "bernoulli": (lambda x: torch.bernoulli(torch.full((300, 400), 0.25)), 1 / 4, 1 / 4),
-    "multinomial": (lambda x: torch.multinomial(torch.tensor([2.0, 0, 1, 1]).expand(60000, 4), 1).float(), 1.25, 3.25),
-    "multinomial of several": (lambda x: torch.multinomial(torch.tensor([2.0, 0, 1, 1]).expand(30000, 4), 4, True).float(),
-                               1.25, 3.25),
-    "multinomial without replacement": (lambda x: torch.multinomial(torch.tensor([1.0, 0, 1]).expand(60000, 3), 2)[:, 1].float(),
-                                        1, 2),
-    "Categorical": (lambda x: torch.distributions.Categorical(logits=torch.zeros(60000, 3) + 0 * x[0, 0]).sample().float(),
-                    1, 5 / 3),
+    "multinomial": (lambda x: torch.multinomial(SHARES.expand(60000, 4), 1).float(), 1.25, 3.25),
+    "multinomial of several": (lambda x: torch.multinomial(SHARES.expand(30000, 4), 4, True).float(), 1.25, 3.25),
+    "multinomial without replacement": (lambda x: torch.multinomial(
+        torch.tensor([1.0, 0, 1]).expand(60000, 3), 2)[:, 1].float(), 1, 2),
+    "Categorical": (lambda x: torch.distributions.Categorical(
+        logits=torch.zeros(60000, 3) + 0 * x[0, 0]).sample().float(), 1, 5 / 3),
     "rrelu": (lambda x: F.rrelu(x[0, 0] * 0 - torch.ones(300, 400), training=True), -11 / 48, 0.0561343),
     "dropout2d": (lambda x: F.dropout2d(torch.ones(300, 400, 2, 2), 0.5), 1, 2),
 }
