@@ -180,8 +180,8 @@ struct StepOptions {
   /// group without a trained variable.
   std::vector<ParameterGroup> groups = {};
   /// If it is not empty, the step trains only the variables with these names, in which a star stands for any
-  /// characters; the others are constants to it. So each of a GAN's two steps trains its own. A name is an error if the
-  /// step trains no variable of that name.
+  /// characters; the others are constants to it. So each of a GAN's two steps trains its own. (A schedule counts the
+  /// steps of all functions together.) A name is an error if the step trains no variable of that name.
   std::vector<std::string> variables = {};
 };
 

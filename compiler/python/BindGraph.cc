@@ -93,6 +93,13 @@ sbp::AccumulateOrder orderOf(const py::object &said) {
   return *order;
 }
 
+std::vector<std::string> namesOf(const py::object &said) {
+  std::vector<std::string> names = said.cast<std::vector<std::string>>();
+  if (names.empty())
+    raiseInvalid("variables is empty, so that nothing would be trained; leave it out to train all that is trainable");
+  return names;
+}
+
 constexpr Option<StepOptions> kStepOptions[] = {
     {"accumulate", [](StepOptions &to, const py::object &of) { to.accumulate = of.cast<int64_t>(); }},
     {"accumulate_order", [](StepOptions &to, const py::object &of) { to.accumulateOrder = orderOf(of); }},
@@ -102,7 +109,7 @@ constexpr Option<StepOptions> kStepOptions[] = {
     {"clip_value", [](StepOptions &to, const py::object &of) { to.clipValue = of.cast<double>(); }},
     {"loss_scale", [](StepOptions &to, const py::object &of) { to.lossScale = of.cast<LossScale>(); }},
     {"groups", [](StepOptions &to, const py::object &of) { to.groups = of.cast<std::vector<ParameterGroup>>(); }},
-    {"variables", [](StepOptions &to, const py::object &of) { to.variables = of.cast<std::vector<std::string>>(); }},
+    {"variables", [](StepOptions &to, const py::object &of) { to.variables = namesOf(of); }},
 };
 constexpr const char *kMinimizeDoc =
     "Makes the function a training step: differentiates the scalar loss and updates the variables that it depends "

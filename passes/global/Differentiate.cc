@@ -40,6 +40,10 @@
 #include "passes/global/ReadAs.h"
 #include "passes/global/ScalarVariables.h"
 
+#include "llvm/ADT/StringMap.h"
+
+#include <optional>
+
 using namespace mlir;
 using namespace splitcast;
 
@@ -102,11 +106,54 @@ private:
   int64_t nextClipSet = 0;
 };
 
+/// The `variables` of an nn.minimize. Names without a star are looked up, so that a list of all of a model's variables
+/// takes linear time.
+class NamedVariables {
+public:
+  explicit NamedVariables(ArrayAttr patterns) : isLimited(static_cast<bool>(patterns)) {
+    if (!patterns)
+      return;
+    for (auto pattern : patterns.getAsRange<StringAttr>())
+      if (pattern.getValue().contains('*'))
+        withStars.push_back({pattern.getValue(), false});
+      else
+        names[pattern.getValue()] = false;
+  }
+
+  bool mayTrain(StringRef variable) const {
+    return !isLimited || names.contains(variable) ||
+           llvm::any_of(withStars, [&](const auto &of) { return nn::matchesPattern(of.first, variable); });
+  }
+  /// Notes that the variable is trained.
+  void note(StringRef variable) {
+    if (auto found = names.find(variable); found != names.end())
+      found->second = true;
+    for (auto &[pattern, isUsed] : withStars)
+      isUsed = isUsed || nn::matchesPattern(pattern, variable);
+  }
+  /// Returns a pattern that no noted variable matches, if there is one.
+  std::optional<StringRef> unused() const {
+    for (const auto &name : names)
+      if (!name.second)
+        return name.first();
+    for (const auto &[pattern, isUsed] : withStars)
+      if (!isUsed)
+        return pattern;
+    return std::nullopt;
+  }
+
+private:
+  const bool isLimited;
+  llvm::StringMap<bool> names; ///< whether each is used, like the second of these
+  SmallVector<std::pair<StringRef, bool>> withStars;
+};
+
 /// Differentiates one loss, and replaces its nn.minimize by updates.
 class Differentiator {
 public:
   Differentiator(nn::MinimizeOp minimize, SymbolTable &symbols, Updates &updates, bool hasStages)
-      : minimize(minimize), symbols(symbols), updates(updates), hasStages(hasStages), builder(minimize) {}
+      : minimize(minimize), symbols(symbols), updates(updates), hasStages(hasStages), builder(minimize),
+        named(minimize.getVariablesAttr()) {}
 
   LogicalResult run() {
     findSlice();
@@ -174,8 +221,7 @@ private:
   bool isTrainable(sbp::ReadOp read) {
     auto variable = symbols.lookup<sbp::VariableOp>(read.getVariable());
     return variable && !variable.getFrozen() && !variable.getCarried() && !variable.getStateOf() &&
-           isFloatTensor(read.getResult()) && !earlierReads.contains(read) &&
-           (!minimize.getVariablesAttr() || nn::matchesAny(minimize.getVariablesAttr(), read.getVariable()));
+           isFloatTensor(read.getResult()) && !earlierReads.contains(read) && named.mayTrain(read.getVariable());
   }
 
   LogicalResult failUntrained() {
@@ -190,14 +236,14 @@ private:
   LogicalResult verifyNamed() {
     if (!minimize.getVariablesAttr())
       return success();
-    for (auto pattern : minimize.getVariablesAttr().getAsRange<StringAttr>())
-      if (llvm::none_of(variables, [&](const auto &of) {
-            return nn::matchesPattern(pattern, cast<FlatSymbolRefAttr>(of.first).getValue());
-          }))
-        return minimize.emitOpError() << "is of variables " << pattern
-                                      << ", but trains no variable of such a name; say the names of variables that are "
-                                         "not frozen and that the loss depends on";
-    return success();
+    for (const auto &[symbol, gradients] : variables)
+      named.note(cast<FlatSymbolRefAttr>(symbol).getValue());
+    const std::optional<StringRef> unused = named.unused();
+    if (!unused)
+      return success();
+    return minimize.emitOpError() << "is of variables \"" << *unused
+                                  << "\", but trains no variable of such a name; say the names of variables that are "
+                                     "not frozen and that the loss depends on";
   }
 
   /// Leaves out earlier reads of a variable if it is assigned between them and
@@ -453,6 +499,7 @@ private:
   DenseMap<Value, GradientSum> gradients;
   llvm::SetVector<Operation *> joined;                      ///< concatenations that were merged into others
   llvm::MapVector<Attribute, SmallVector<Value>> variables; ///< by symbol
+  NamedVariables named;
 };
 
 struct Differentiate : splitcast::impl::DifferentiatePassBase<Differentiate> {

@@ -53,8 +53,7 @@ public:
   virtual ~EventState() = default;
   /// Blocks the calling thread until the work before this point has been done. A second call returns at once: the same
   /// status or, on CUDA, an error that was found since.
-  ///   Errors  those of that work. CUDA returns any error that a communicator or an index check of this process has
-  ///           found.
+  ///   Errors  those of that work. CUDA returns any error that a communicator of this process has found.
   virtual absl::Status wait() = 0;
 };
 using Event = std::shared_ptr<EventState>;
@@ -105,6 +104,10 @@ public:
   ///   Errors  InvalidArgument: there are too few or too many buffers, one is too small or, on CUDA, not aligned;
   ///           nothing was enqueued.
   virtual absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) = 0;
+  /// Returns what earlier launches have found wrong with their operands, and forgets it: on CUDA, an index that lies
+  /// outside of its table. (Elsewhere the launch returns it.) Call it when their stream has been synchronized, and no
+  /// other rank waits for work that is yet to be enqueued.
+  virtual absl::Status takeFinding() { return absl::OkStatus(); }
 };
 
 /// The loaded kernels of a plan.

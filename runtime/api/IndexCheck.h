@@ -2,9 +2,8 @@
 //
 // The library call #exec.check_indices<count = N, places = P, ignored = I, ...> checks indices into a table.
 //   Operands  It reads indices [N] and has no output.
-//   Errors    InvalidArgument: an index is outside of 0..P-1 and is not I. The host returns the error at the launch. A
-//             GPU returns it when the stream is synchronized; until then kernels read some entry within the table
-//             instead.
+//   Errors    InvalidArgument: an index is outside of 0..P-1 and is not I. The host returns the error at the launch. On
+//             a GPU, Launchable::takeFinding returns it; until then kernels read some entry within the table instead.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_API_INDEXCHECK_H

@@ -1,9 +1,9 @@
 //===- CudaCheckIndices.cc - Refuses indices that lie outside ---------------------------------------===//
 //
 // A kernel implements "check_indices" (runtime/api/IndexCheck.h). Its finding
-// is copied to the host behind it, and is reported when a thread has waited for
-// the stream. So the step itself does not wait for the check. What is reported
-// is forgotten: the next step is checked by itself.
+// is copied to the host behind it, and is asked for at the end of a step, which
+// so does not wait for the check. What is reported is forgotten: the next step
+// is checked by itself.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/api/CallAs.h"
@@ -20,12 +20,12 @@ namespace splitcast::runtime {
 namespace {
 
 /// The kernel's finding, a word on the device, and its copy on the host.
-class Found : public CudaWatcher {
+class Found {
 public:
   explicit Found(IndexCheck indices) : indices(std::move(indices)) {}
   Found(const Found &) = delete;
   Found &operator=(const Found &) = delete;
-  ~Found() override {
+  ~Found() {
     cudaFree(device);
     cudaFreeHost(host);
   }
@@ -38,9 +38,7 @@ public:
     return forget();
   }
 
-  absl::Status check(absl::Duration) override { return absl::OkStatus(); }
-
-  absl::Status takeFinding() override {
+  absl::Status take() {
     absl::Status status = statusOfFound(indices, *static_cast<volatile uint64_t *>(host));
     if (!status.ok())
       status.Update(forget());
@@ -60,7 +58,7 @@ private:
 
 class CudaCheckIndices : public Launchable {
 public:
-  CudaCheckIndices(std::shared_ptr<Found> found, std::shared_ptr<CudaCode> code, cudaKernel_t kernel)
+  CudaCheckIndices(std::unique_ptr<Found> found, std::shared_ptr<CudaCode> code, cudaKernel_t kernel)
       : found(std::move(found)), code(std::move(code)), kernel(kernel) {}
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
@@ -80,8 +78,10 @@ public:
     return cudaStatus(error, IndexCheck::kName);
   }
 
+  absl::Status takeFinding() override { return found->take(); }
+
 private:
-  const std::shared_ptr<Found> found;
+  const std::unique_ptr<Found> found;
   const std::shared_ptr<CudaCode> code;
   const cudaKernel_t kernel;
 };
@@ -95,13 +95,11 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterfac
   target.chip = "sm_70"; // the driver assembles this PTX for any later chip
   target.features = "+ptx60";
   SPLITCAST_ASSIGN_OR_RETURN(std::string ptx, compileToPtx(program, target));
-  auto found = std::make_shared<Found>(std::move(check));
+  auto found = std::make_unique<Found>(std::move(check));
   SPLITCAST_RETURN_IF_ERROR(found->allocate());
   SPLITCAST_ASSIGN_OR_RETURN(std::shared_ptr<CudaCode> code, CudaCode::load(ptx, IndexCheck::kName));
   SPLITCAST_ASSIGN_OR_RETURN(cudaKernel_t kernel, code->kernel("check_indices", IndexCheck::kName));
-  auto made = std::make_unique<CudaCheckIndices>(found, std::move(code), kernel);
-  addCudaWatcher(found);
-  return made;
+  return std::make_unique<CudaCheckIndices>(std::move(found), std::move(code), kernel);
 }
 
 const CudaLibraryCallRegistration registration(IndexCheck::kName, create);

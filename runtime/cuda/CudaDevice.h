@@ -65,7 +65,7 @@ absl::StatusOr<Event> recordCudaEvent(cudaStream_t stream);
 bool isCudaEventDone(const Event &event);
 
 /// A watcher finds errors that CUDA does not report. While a thread of this process waits for a stream or an event, it
-/// asks all watchers again and again, and once more when the wait is over, then also for findings. So a wait for one
+/// asks all watchers again and again, and once more when the wait is over. So a wait for one
 /// stream also returns the errors of others.
 class CudaWatcher {
 public:
@@ -75,9 +75,6 @@ public:
   virtual absl::Status check(absl::Duration waited) = 0;
   /// Called when a watcher found an error: the work that this one has in flight must not keep the device busy.
   virtual void abandon(const absl::Status &status) {}
-  /// Returns what the work that has ended says, such as a wrong index, and forgets it. Called when a wait is over. No
-  /// work is abandoned for it: ranks that wait for this one's collectives get them.
-  virtual absl::Status takeFinding() { return absl::OkStatus(); }
 };
 
 /// Adds a watcher, which is asked for as long as it exists.

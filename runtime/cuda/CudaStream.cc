@@ -56,7 +56,7 @@ absl::Status askWatchers(absl::Duration waited) {
 }
 
 /// Waits until `query` no longer returns cudaErrorNotReady. Meanwhile the
-/// watchers check their collectives and index checks.
+/// watchers check their collectives.
 template <typename Query> absl::Status waitAndWatch(Query query, const std::string &what) {
   const absl::Time begin = absl::Now();
   cudaError_t state = query();
@@ -66,9 +66,6 @@ template <typename Query> absl::Status waitAndWatch(Query query, const std::stri
   }
   absl::Status status = cudaStatus(state, what);
   status.Update(askWatchers(absl::ZeroDuration()));
-  for (const std::weak_ptr<CudaWatcher> &watcher : watchers())
-    if (std::shared_ptr<CudaWatcher> alive = watcher.lock())
-      status.Update(alive->takeFinding());
   return status;
 }
 

@@ -307,11 +307,13 @@ absl::StatusOr<std::vector<CudnnDescriptor>> CudnnGraph::configurations(const Ta
     device->finish("a device's properties");
     parts.push_back(*device);
   }
-  std::vector<CudnnDescriptor> found = proposals(graph, CUDNN_HEUR_MODE_A, device ? &*device : nullptr);
   SPLITCAST_RETURN_IF_ERROR(status);
-  std::vector<CudnnDescriptor> more = proposals(graph, CUDNN_HEUR_MODE_FALLBACK, device ? &*device : nullptr);
-  status = absl::OkStatus(); // graphs such as attention's have no fallback, which is no error
-  found.insert(found.end(), more.begin(), more.end());
+  std::vector<CudnnDescriptor> found;
+  for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    const std::vector<CudnnDescriptor> more = proposals(graph, mode, device ? &*device : nullptr);
+    found.insert(found.end(), more.begin(), more.end());
+    status = absl::OkStatus(); // a mode may say by an error that it has nothing, as the fallback for attention
+  }
   if (found.empty())
     return absl::UnimplementedError("cuDNN has no engine for this graph on this GPU");
   std::vector<CudnnDescriptor> kept;

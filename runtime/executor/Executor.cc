@@ -272,6 +272,7 @@ absl::StatusOr<Run> Executor::bindCompute(mlir::Operation *op, Stream *compute) 
   }
   if (auto library = mlir::dyn_cast<exec::LibraryOp>(op)) {
     SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Launchable> call, device.libraryCall(library.getCall()));
+    calls.push_back(call.get());
     return bindLaunch(std::move(call), library.getReads(), library.getWrites(), compute);
   }
   if (auto copy = mlir::dyn_cast<exec::CopyOp>(op))
@@ -367,11 +368,12 @@ absl::Status Executor::enqueue(const std::string &plan) {
   SPLITCAST_ASSIGN_OR_RETURN(Stream * stream, streamOf("compute"));
   SPLITCAST_RETURN_IF_ERROR(populate());
   Bound &of = found->second;
-  if (of.runs++ == 1 && !observer) {
+  if (of.runs == 1 && !observer) {
     // Wait for the first run, so that everything it prepares is complete.
     SPLITCAST_RETURN_IF_ERROR(stream->synchronize());
     SPLITCAST_ASSIGN_OR_RETURN(of.captured, device.capture(*stream, [&] { return enqueueOps(of); }));
   }
+  ++of.runs;
   return of.captured ? of.captured->replay(*stream) : enqueueOps(of);
 }
 
@@ -395,6 +397,10 @@ absl::Status Executor::enqueueDownload(std::byte *to, exec::RangeAttr from) {
 absl::Status Executor::wait() {
   SPLITCAST_ASSIGN_OR_RETURN(Stream * stream, streamOf("compute"));
   absl::Status status = stream->synchronize();
+  // Only here, where all of a step is done: a rank that stopped in its midst
+  // would keep the others waiting, or meet them in another collective.
+  for (Launchable *call : calls)
+    status.Update(call->takeFinding());
   return status.ok() && observer ? observer->waited() : status;
 }
 

@@ -127,6 +127,7 @@ private:
   std::vector<Buffer> untouched;
   std::unique_ptr<KernelLibrary> kernels;
   std::vector<std::unique_ptr<Launchable>> launchables;
+  std::vector<Launchable *> calls; ///< those of them that are library calls
   std::map<std::string, std::unique_ptr<Stream>> streams;
   std::unique_ptr<Groups> groups;
   std::vector<std::unique_ptr<Registration>> registrations;

@@ -156,7 +156,9 @@ struct Operation {
 
 /// What is proposed for a graph, in this order. Attention has only TensorCores.
 enum class Way : int64_t {
-  Winograd,    ///< of convolutions, and not to be chosen
+  Winograd,    ///< of convolutions, and not to be chosen, like the next two
+  Narrowed,    ///< with operands of fewer bits
+  Cut,         ///< with sums of fewer bits
   Large,       ///< like TensorCores, with more workspace than a plan gives
   TensorCores, ///< operands of f32 are rounded to tf32
   Plain
@@ -197,7 +199,7 @@ public:
   }
 
   absl::Status run(Way way, const std::map<int64_t, void *> &addresses, const std::map<int64_t, float> &numbers) const {
-    if (way == Way::Winograd)
+    if (way == Way::Winograd || way == Way::Narrowed || way == Way::Cut)
       return absl::UnimplementedError("a way that its numerical notes warn of");
     Values values;
     for (const Operation &operation : operations) {
@@ -467,7 +469,7 @@ void setWay(Descriptor &configurationOrEngine, Way way) {
 std::vector<Way> waysOf(const OperationGraph &graph, bool isFallback) {
   if (isFallback)
     return graph.isConvolution() ? std::vector{Way::Plain} : std::vector<Way>();
-  return graph.isConvolution() ? std::vector{Way::Winograd, Way::Large, Way::TensorCores}
+  return graph.isConvolution() ? std::vector{Way::Winograd, Way::Narrowed, Way::Cut, Way::Large, Way::TensorCores}
                                : std::vector{Way::TensorCores};
 }
 
@@ -477,6 +479,10 @@ std::vector<cudnnBackendNumericalNote_t> notesOf(Way way) {
     notes.push_back(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
   if (way == Way::Winograd)
     notes.push_back(CUDNN_NUMERICAL_NOTE_WINOGRAD);
+  if (way == Way::Narrowed)
+    notes.push_back(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
+  if (way == Way::Cut)
+    notes.push_back(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION);
   if (std::getenv("SPLITCAST_CUDA_ON_CPU_NONDETERMINISTIC"))
     notes.push_back(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
   return notes;

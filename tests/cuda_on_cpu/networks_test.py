@@ -66,6 +66,35 @@ bits = [np.asarray(session.read(name)).tobytes().hex() for name in "qkv"]
 if sc.rank() == 0:
     print((losses, bits))
 '''
+# A wrong index in a micro-batch in the midst of a step, on one rank: the other ranks' collectives are answered, and both
+# go on.
+WRONG = '''
+import sys
+import numpy as np
+import splitcast as sc
+
+device, stage, dtype = sys.argv[1:]
+sc.init(device=device, timeout=20)
+graph = sc.Graph({"dp": sc.size()})
+graph.function("train")
+x = graph.input("x", sc.i64, (8,), sc.split(0))
+loss = sc.sum(sc.embedding(graph.variable("table", (6, 3), sc.Init.constant(1.0)), x))
+graph.minimize(loss, sc.Sgd(0.0), accumulate=4, accumulate_order="per-micro-batch")
+graph.output("loss", loss)
+session = graph.compile(enable_zero={"stage": int(stage)})
+rows = 8 // sc.size()
+losses, errors = [], []
+for step in range(5):
+    x = np.arange(rows) % 6
+    if step in (0, 2) and sc.rank() == 0:
+        x[1] = 77
+    try:
+        losses.append(float(session.run("train", x=x)["loss"]))
+    except sc.InvalidError as error:
+        errors.append((step, str(error)))
+if sc.rank() == 0:
+    print((losses, errors))
+'''
 CUDA = dict(LD_PRELOAD=os.path.join(jobs.ROOT, "tests/cuda_on_cpu/libcuda_on_cpu.so"),
             SPLITCAST_CUDA_BACKEND=os.path.join(jobs.ROOT, "compiler/launch/libsplitcast-cuda.so"),
             SPLITCAST_SHARE_GPUS="1")
@@ -120,6 +149,19 @@ class Wide(Network):
             found = self.train(3, "cuda", 0, dtype)
             self.close(found[0], expected, within)
             self.assertEqual(self.train(3, "cuda", 3, dtype), found)
+
+
+class WrongIndices(Network):
+    network = WRONG
+
+    def test_are_found_once(self):
+        for ranks, stage in ((1, 0), (2, 0), (2, 2)):
+            with self.subTest(ranks=ranks, stage=stage):
+                losses, errors = self.train(ranks, "cuda", stage)
+                self.assertEqual(losses, [24.0] * 3)
+                self.assertEqual([step for step, _ in errors], [0, 2])
+                for _, error in errors:
+                    self.assertIn("is 77; it must be from 0 to 5", error)
 
 
 if __name__ == "__main__":
