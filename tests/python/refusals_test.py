@@ -58,6 +58,8 @@ class Errors(Refused):
             np.ones(3) + x
         self.assertEqual(repr(sc.LossScale(interval=3)), repr(sc.LossScale(initial=65536, interval=3)))
         self.assertIn("interval=3", repr(sc.LossScale(interval=3)))
+        with self.assertRaisesRegex(sc.InvalidError, "variables is empty"):
+            graph.minimize(sc.sum(x), sc.Sgd(0.5), variables=[])
         graph.output("y", sc.exp(x))
         session = graph.compile()
         with self.assertRaisesRegex(sc.NotFoundError, "nope"):

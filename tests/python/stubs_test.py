@@ -145,6 +145,7 @@ class Stubs(unittest.TestCase):
         self.assertEqual(used - known, set())
         self.assertIn("layout: Union[Layout, Sbp, Sequence[Sbp]] = ...", self.text)
         self.assertIn("groups: Optional[Sequence[ParameterGroup]] = None", self.text)
+        self.assertIn("variables: Optional[Sequence[str]] = None", self.text)
         self.assertIn("def read(self, name: str) -> NDArray[Any]:", self.text)
 
 

@@ -8,9 +8,9 @@ sbp.variable @v : tensor<2x3xf32>
 // CHECK-SAME: %[[g:.*]]: tensor<4xf32>, %[[h:.*]]: tensor<2x3xf32>
 func.func @train(%g: tensor<4xf32>, %h: tensor<2x3xf32>) {
   // CHECK: %[[scope:.*]] = sbp.scope "update" of @w
-  // CHECK: %[[f:.*]] = sbp.fence %[[g]] in %[[scope]] : tensor<4xf32>
-  // CHECK-NEXT: %[[parts:.*]] = nn.square_parts %[[f]] : (tensor<4xf32>) -> tensor<24xf64>
   // CHECK-NEXT: %[[t:.*]] = sbp.scope "update" of @v
+  // CHECK-NEXT: %[[f:.*]] = sbp.fence %[[g]] in %[[scope]] : tensor<4xf32>
+  // CHECK-NEXT: %[[parts:.*]] = nn.square_parts %[[f]] : (tensor<4xf32>) -> tensor<24xf64>
   // CHECK-NEXT: %[[k:.*]] = sbp.fence %[[h]] in %[[t]]
   // CHECK-NEXT: %[[q:.*]] = nn.square_parts %[[k]] : (tensor<2x3xf32>) -> tensor<24xf64>
   // CHECK-NEXT: %[[all:.*]] = nn.sum_parts %[[parts]], %[[q]]
