@@ -66,16 +66,32 @@ module attributes {ccl.device = "cuda"} {
     return %t : tensor<1x6x1x6xbf16>
   }
 
-  // CHECK-LABEL: func.func @no_library
+  // CHECK-LABEL: func.func @wide_attention
   // CHECK-NEXT: nn.matmul
   // CHECK-NEXT: nn.reshape
-  // CHECK-NEXT: nn.fusion
-  // CHECK: nn.attention
-  // CHECK: return
-  func.func @no_library(%x: tensor<6x6xbf16>, %w: tensor<6x65xbf16>, %m: tensor<1x6xi32>) -> tensor<1x6x1x65xbf16> {
+  // CHECK-NEXT: nn.attention
+  // CHECK-NEXT: return
+  func.func @wide_attention(%x: tensor<6x6xbf16>, %w: tensor<6x65xbf16>, %m: tensor<1x6xi32>) -> tensor<1x6x1x65xbf16> {
     %y = nn.matmul %x, %w : (tensor<6x6xbf16>, tensor<6x65xbf16>) -> tensor<6x65xbf16>
     %q = nn.reshape %y : (tensor<6x65xbf16>) -> tensor<1x6x1x65xbf16>
     %t = nn.attention %q, %q, %q, %m {scale = 0.5 : f64} : (tensor<1x6x1x65xbf16>, tensor<1x6x1x65xbf16>, tensor<1x6x1x65xbf16>, tensor<1x6xi32>) -> tensor<1x6x1x65xbf16>
     return %t : tensor<1x6x1x65xbf16>
+  }
+
+  // CHECK-LABEL: func.func @convolution
+  // CHECK-NEXT: nn.convolution
+  // CHECK-NEXT: return
+  func.func @convolution(%x: tensor<1x1x3x3xf32>) -> tensor<1x1x1x1xf32> {
+    %t = nn.convolution %x, %x {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x1x3x3xf32>, tensor<1x1x3x3xf32>) -> tensor<1x1x1x1xf32>
+    return %t : tensor<1x1x1x1xf32>
+  }
+
+  // CHECK-LABEL: func.func @no_library
+  // CHECK-NEXT: nn.fusion
+  // CHECK: nn.convolution
+  // CHECK: return
+  func.func @no_library(%x: tensor<1x1x3x3xf64>) -> tensor<1x1x1x1xf64> {
+    %t = nn.convolution %x, %x {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x1x3x3xf64>, tensor<1x1x3x3xf64>) -> tensor<1x1x1x1xf64>
+    return %t : tensor<1x1x1x1xf64>
   }
 }
