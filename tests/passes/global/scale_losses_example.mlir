@@ -10,10 +10,10 @@ sbp.variable @v : tensor<2x3xf32> group "a"
 func.func @train(%g: tensor<4xf32>, %h: tensor<2x3xf32>) {
   // CHECK: %[[scale:.*]] = sbp.read @optimizer.loss_scale
   // CHECK: %[[inverse:.*]] = nn.div %{{.*}}, %[[scale]]
+  // CHECK-NEXT: %[[t:.*]] = sbp.scope "update" of @v
   // CHECK-NEXT: %[[f:.*]] = sbp.fence %[[g]] in %[[scope:.*]] : tensor<4xf32>
   // CHECK-NEXT: %[[divided:.*]] = nn.mul %[[f]], %[[inverse]] : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   // CHECK-NEXT: %[[i:.*]] = nn.nonfinite %[[divided]] : (tensor<4xf32>) -> tensor<f64>
-  // CHECK-NEXT: %[[t:.*]] = sbp.scope "update" of @v
   // CHECK-NEXT: %[[k:.*]] = sbp.fence %[[h]] in %[[t]]
   // CHECK-NEXT: %[[other:.*]] = nn.mul %[[k]], %[[inverse]]
   // CHECK-NEXT: %[[j:.*]] = nn.nonfinite %[[other]] : (tensor<2x3xf32>) -> tensor<f64>
