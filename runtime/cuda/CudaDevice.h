@@ -65,8 +65,8 @@ absl::StatusOr<Event> recordCudaEvent(cudaStream_t stream);
 bool isCudaEventDone(const Event &event);
 
 /// A watcher finds errors that CUDA does not report. While a thread of this process waits for a stream or an event, it
-/// asks all watchers again and again, and once more when the wait is over. So a wait for one
-/// stream also returns the errors of others.
+/// asks all watchers again and again, and once more when the wait is over. So a wait for one stream also returns the
+/// errors of others.
 class CudaWatcher {
 public:
   virtual ~CudaWatcher() = default;
