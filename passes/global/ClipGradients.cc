@@ -9,6 +9,7 @@
 //            nn.update @w, %f * %c in %s         nn.update @v, %k * %c in %t
 #include "passes/global/GroupSums.h"
 #include "passes/global/Passes.h"
+#include "passes/global/UpdateScopes.h"
 
 #include "dialects/sbp/algebra/Sizes.h"
 

@@ -35,14 +35,11 @@
 //            nn.update @w, %7 in %8 with #nn.sgd<lr = 0.5>
 #include "dialects/sbp/ValueNames.h"
 #include "passes/global/GradientSums.h"
+#include "passes/global/NamedVariables.h"
 #include "passes/global/ParameterGroups.h"
 #include "passes/global/Passes.h"
 #include "passes/global/ReadAs.h"
 #include "passes/global/ScalarVariables.h"
-
-#include "llvm/ADT/StringMap.h"
-
-#include <optional>
 
 using namespace mlir;
 using namespace splitcast;
@@ -104,48 +101,6 @@ private:
 
   DenseMap<Attribute, SmallVector<Operation *>> writes; ///< by variable, in order
   int64_t nextClipSet = 0;
-};
-
-/// The `variables` of an nn.minimize. Names without a star are looked up, so that a list of all of a model's variables
-/// takes linear time.
-class NamedVariables {
-public:
-  explicit NamedVariables(ArrayAttr patterns) : isLimited(static_cast<bool>(patterns)) {
-    if (!patterns)
-      return;
-    for (auto pattern : patterns.getAsRange<StringAttr>())
-      if (pattern.getValue().contains('*'))
-        withStars.push_back({pattern.getValue(), false});
-      else
-        names[pattern.getValue()] = false;
-  }
-
-  bool mayTrain(StringRef variable) const {
-    return !isLimited || names.contains(variable) ||
-           llvm::any_of(withStars, [&](const auto &of) { return nn::matchesPattern(of.first, variable); });
-  }
-  /// Notes that the variable is trained.
-  void note(StringRef variable) {
-    if (auto found = names.find(variable); found != names.end())
-      found->second = true;
-    for (auto &[pattern, isUsed] : withStars)
-      isUsed = isUsed || nn::matchesPattern(pattern, variable);
-  }
-  /// Returns a pattern that no noted variable matches, if there is one.
-  std::optional<StringRef> unused() const {
-    for (const auto &name : names)
-      if (!name.second)
-        return name.first();
-    for (const auto &[pattern, isUsed] : withStars)
-      if (!isUsed)
-        return pattern;
-    return std::nullopt;
-  }
-
-private:
-  const bool isLimited;
-  llvm::StringMap<bool> names; ///< whether each is used, like the second of these
-  SmallVector<std::pair<StringRef, bool>> withStars;
 };
 
 /// Differentiates one loss, and replaces its nn.minimize by updates.

@@ -14,6 +14,7 @@
 #include "passes/global/GroupSums.h"
 #include "passes/global/Passes.h"
 #include "passes/global/ScalarVariables.h"
+#include "passes/global/UpdateScopes.h"
 
 #include "llvm/ADT/MapVector.h"
 

@@ -24,13 +24,6 @@ inline mlir::Value behindFences(mlir::Value value) {
   return value;
 }
 
-/// Moves an op behind another one of its block. Operation::moveAfter would make MLIR number all ops of the block anew
-/// for the next isBeforeInBlock; this leaves the numbers of the others.
-inline void placeBehind(mlir::Operation *op, mlir::Operation *other) {
-  op->remove();
-  other->getBlock()->getOperations().insertAfter(other->getIterator(), op);
-}
-
 } // namespace splitcast
 
 #endif // SPLITCAST_PASSES_LOCAL_ALIASES_H

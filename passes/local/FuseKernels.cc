@@ -357,6 +357,13 @@ private:
     return false;
   }
 
+  /// Moves an op behind another one. Operation::moveAfter would make MLIR number all ops of the block anew for the next
+  /// group; this leaves the numbers of the others.
+  static void placeBehind(Operation *op, Operation *other) {
+    op->remove();
+    other->getBlock()->getOperations().insertAfter(other->getIterator(), op);
+  }
+
   /// Replaces the members by the fusion. Fences of its results move behind it,
   /// and fences between members are erased.
   static void replace(const Group &group, const Members &members, MutableArrayRef<Value> outputs, nn::FusionOp fusion) {

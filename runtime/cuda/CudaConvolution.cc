@@ -45,7 +45,7 @@ CudnnConvolutionSizes sizesOf(ConvolutionAttr call, ElementType type) {
 /// An execution plan, which the calls of one kind and size share.
 struct Plan {
   std::unique_ptr<CudnnPlan> plan;
-  ConvolutionUids uids;
+  std::array<int64_t, 3> uids; ///< of the operands, in their order
 
   static absl::StatusOr<std::shared_ptr<Plan>> get(ConvolutionAttr call, ElementType type, bool allowsTensorCores,
                                                    int64_t workspace) {
@@ -72,31 +72,25 @@ public:
   CudaConvolution(ConvolutionAttr call, std::shared_ptr<Plan> plan, std::vector<int64_t> argumentBytes,
                   std::shared_ptr<CudaScratch> more)
       : what(absl::StrCat("library call '", std::string(call.getCallName()), "'")), plan(std::move(plan)),
-        argumentBytes(std::move(argumentBytes)), more(std::move(more)) {
-    const ConvolutionUids &u = this->plan->uids;
-    uids = call.getCall() == ConvolutionAttr::kOutput  ? std::array{u.input, u.weight, u.output}
-           : call.getCall() == ConvolutionAttr::kInput ? std::array{u.output, u.weight, u.input}
-                                                       : std::array{u.output, u.input, u.weight};
-  }
+        argumentBytes(std::move(argumentBytes)), more(std::move(more)) {}
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
     SPLITCAST_RETURN_IF_ERROR(checkBuffers(what, argumentBytes, buffers));
     CudnnPlan::Pointers pointers;
-    for (size_t i = 0; i < uids.size(); ++i)
-      pointers.emplace_back(uids[i], buffers[i].data);
+    for (size_t i = 0; i < plan->uids.size(); ++i)
+      pointers.emplace_back(plan->uids[i], buffers[i].data);
     return plan->plan->run(pointers, scratch(buffers), cudaStreamOf(stream));
   }
 
 private:
   std::byte *scratch(absl::Span<const Buffer> buffers) const {
-    return more ? more->data() : buffers.size() > uids.size() ? buffers.back().data : nullptr;
+    return more ? more->data() : buffers.size() > plan->uids.size() ? buffers.back().data : nullptr;
   }
 
   const std::string what;
   const std::shared_ptr<Plan> plan;
   const std::vector<int64_t> argumentBytes;
   const std::shared_ptr<CudaScratch> more; ///< used instead of a workspace that is too small; null if it suffices
-  std::array<int64_t, 3> uids;             ///< of the operands, in their order
 };
 
 absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterface any,

@@ -19,11 +19,8 @@ struct CudnnConvolutionSizes {
   cudnnDataType_t type = CUDNN_DATA_FLOAT; ///< of all tensors; or CUDNN_DATA_BFLOAT16, or CUDNN_DATA_HALF
 };
 
-/// The uids of the tensors.
-struct ConvolutionUids {
-  int64_t input, weight, output;
-};
-ConvolutionUids buildConvolution(CudnnGraph &graph, const CudnnConvolutionSizes &sizes);
+/// Returns the uids of the tensors in the order of #exec.convolution's operands.
+std::array<int64_t, 3> buildConvolution(CudnnGraph &graph, const CudnnConvolutionSizes &sizes);
 
 } // namespace splitcast::runtime
 
