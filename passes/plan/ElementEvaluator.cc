@@ -48,6 +48,15 @@ SmallVector<Value> ElementEvaluator::loop(int64_t extent, ValueRange carried, Bo
   return loop(begin, end, step, carried, body);
 }
 
+SmallVector<Value> ElementEvaluator::loopOfBlock(const RowBlocks &blocks, Value block, int64_t extent,
+                                                 ValueRange carried, Body body) {
+  Value begin = builder.create<arith::MulIOp>(loc, block, indexConstant(blocks.size));
+  Value end = builder.create<arith::AddIOp>(loc, begin, indexConstant(blocks.size));
+  if (extent % blocks.size != 0)
+    end = builder.create<arith::MinSIOp>(loc, end, indexConstant(extent));
+  return loop(begin, end, indexConstant(1), carried, body);
+}
+
 SmallVector<Value> ElementEvaluator::bases(ArrayRef<Index> indices) {
   return llvm::to_vector(llvm::map_range(indices, [](const Index &index) { return index.base; }));
 }
@@ -257,8 +266,12 @@ bool ElementEvaluator::isByRows(linalg::GenericOp generic) {
          !usesPlaces(generic.getResult(0));
 }
 
-Value ElementEvaluator::startOf(linalg::GenericOp generic) {
-  return splat(constantOf(generic.getDpsInits().front().getDefiningOp<linalg::FillOp>().getInputs().front()));
+Value ElementEvaluator::startOf(linalg::GenericOp generic, bool inLanes) {
+  const bool before = lanes;
+  lanes = inLanes;
+  Value start = splat(constantOf(generic.getDpsInits().front().getDefiningOp<linalg::FillOp>().getInputs().front()));
+  lanes = before;
+  return start;
 }
 
 Value ElementEvaluator::reduce(linalg::GenericOp generic, ArrayRef<Index> indices) {
@@ -270,28 +283,75 @@ Value ElementEvaluator::reduce(linalg::GenericOp generic, ArrayRef<Index> indice
   for (OpOperand *input : generic.getDpsInputOperands())
     inputs.emplace_back(input->get(), operandPlaces(generic, input, places));
   hoist(inputs);
-  SmallVector<unsigned> dims;
-  generic.getReductionDims(dims);
-  bool byRows = isByRows(generic), before = lanes;
-  lanes |= byRows;
-  Value start = startOf(generic);
-  lanes = before;
-  Value total = reduceDims(generic, loops, dims, start, byRows);
-  return byRows ? addLanes(generic, total) : total;
+  const Walk walk = walkOf(generic);
+  Value total = reduceDims(generic, loops, walk, 0, startOf(generic, lanes || walk.byRows));
+  return walk.byRows ? addLanes(generic, total) : total;
 }
 
-Value ElementEvaluator::reduceDims(linalg::GenericOp generic, SmallVector<Index> &loops, ArrayRef<unsigned> dims,
-                                   Value sum, bool byRows) {
-  int64_t extent = generic.getStaticLoopRanges()[dims.front()];
+ElementEvaluator::Walk ElementEvaluator::walkOf(linalg::GenericOp generic) {
+  Walk walk{{}, isByRows(generic), std::nullopt};
+  generic.getReductionDims(walk.dims);
+  SmallVector<int64_t> extents;
+  for (unsigned dim : walk.dims)
+    extents.push_back(generic.getStaticLoopRanges()[dim]);
+  if (walk.byRows)
+    extents.back() = vectorsOf(extents.back());
+  if (addsUp(generic))
+    walk.blocks = rowBlocksOf(extents);
+  if (walk.blocks && walk.byRows && walk.blocks->dim + 1 == walk.dims.size() && !lanesAddBlocks())
+    walk.blocks.reset();
+  return walk;
+}
+
+Value ElementEvaluator::reduceDims(linalg::GenericOp generic, SmallVector<Index> &loops, const Walk &walk, size_t at,
+                                   Value sum) {
+  const unsigned dim = walk.dims[at];
+  const int64_t extent = generic.getStaticLoopRanges()[dim];
+  const bool isLast = at + 1 == walk.dims.size(), isBlocked = walk.blocks && walk.blocks->dim == at;
   auto step = [&](Index index, ValueRange carried) -> SmallVector<Value> {
-    loops[dims.front()] = index;
-    if (dims.size() > 1)
-      return {reduceDims(generic, loops, dims.drop_front(), carried.front(), byRows)};
-    return {accumulate(generic, loops, carried.front())};
+    loops[dim] = index;
+    return {isLast ? accumulate(generic, loops, carried.front())
+                   : reduceDims(generic, loops, walk, at + 1, carried.front())};
   };
-  if (byRows && dims.size() == 1)
-    return forLanes(extent, sum, step).front();
-  return loop(extent, sum, [&](Value iv, ValueRange carried) { return step({iv, false}, carried); }).front();
+  if (walk.byRows && isLast)
+    return alongRow(generic, extent, isBlocked ? walk.blocks->size : 0, sum, step).front();
+  auto row = [&](Value iv, ValueRange carried) { return step({iv, false}, carried); };
+  if (!isBlocked)
+    return loop(extent, sum, row).front();
+  auto block = [&](Value number, ValueRange total) -> SmallVector<Value> {
+    Value start = startOf(generic, isa<VectorType>(sum.getType()));
+    Value ofBlock = loopOfBlock(*walk.blocks, number, extent, start, row).front();
+    return {combine(builder, loc, generic, total.front(), ofBlock)};
+  };
+  return loop(walk.blocks->perDim, sum, block).front();
+}
+
+/// Runs over a row in lanes, for all of these reductions. If `vectorsPerBlock`
+/// is not 0, those that add up do so in blocks of so many vectors.
+SmallVector<Value> ElementEvaluator::alongRow(ArrayRef<linalg::GenericOp> reductions, int64_t extent,
+                                              int64_t vectorsPerBlock, ValueRange carried, LaneBody body) {
+  if (vectorsPerBlock == 0)
+    return forLanes(extent, carried, body);
+  auto addBlock = [&](Value begin, int64_t elements, ValueRange totals) {
+    SmallVector<Value> values(totals);
+    for (auto [reduction, value] : llvm::zip(reductions, values))
+      if (addsUp(reduction))
+        value = startOf(reduction, /*inLanes=*/true);
+    values = forLanes(elements, values, [&](Index index, ValueRange args) {
+      return body({builder.create<arith::AddIOp>(loc, begin, index.base), index.isLane}, args);
+    });
+    for (auto [reduction, value, total] : llvm::zip(reductions, values, totals))
+      if (addsUp(reduction))
+        value = combine(builder, loc, reduction, total, value);
+    return values;
+  };
+  const int64_t size = vectorsPerBlock * laneCount, whole = extent / size;
+  SmallVector<Value> totals = loop(whole, carried, [&](Value number, ValueRange args) {
+    return addBlock(builder.create<arith::MulIOp>(loc, number, indexConstant(size)), size, args);
+  });
+  if (whole * size < extent)
+    scoped([&] { totals = addBlock(indexConstant(whole * size), extent - whole * size, totals); });
+  return totals;
 }
 
 Value ElementEvaluator::accumulate(linalg::GenericOp generic, ArrayRef<Index> loops, Value sum) {
@@ -417,13 +477,15 @@ int64_t ElementEvaluator::collectNew(Value tensor, const Places &places, Collect
 
 /// Emits one loop for reductions along rows of the same length.
 void ElementEvaluator::reduceTogether(ArrayRef<Hoisted> members) {
+  SmallVector<linalg::GenericOp> reductions;
   SmallVector<Value> sums;
-  lanes = true;
-  for (const Hoisted &member : members)
-    sums.push_back(startOf(member.generic));
-  lanes = false;
-  int64_t extent = linalg::GenericOp(members.front().generic).getStaticLoopRanges().back();
-  sums = forLanes(extent, sums, [&](Index index, ValueRange carried) {
+  for (const Hoisted &member : members) {
+    reductions.push_back(member.generic);
+    sums.push_back(startOf(member.generic, /*inLanes=*/true));
+  }
+  int64_t extent = reductions.front().getStaticLoopRanges().back();
+  std::optional<RowBlocks> blocks = lanesAddBlocks() ? rowBlocksOf(vectorsOf(extent)) : std::nullopt;
+  sums = alongRow(reductions, extent, blocks ? blocks->size : 0, sums, [&](Index index, ValueRange carried) {
     SmallVector<Value> next;
     for (auto [member, sum] : llvm::zip(members, carried)) {
       SmallVector<Index> loops = loopsOf(member.generic, member.indices);

@@ -10,6 +10,7 @@
 #define SPLITCAST_PASSES_PLAN_ELEMENTEVALUATOR_H
 
 #include "passes/plan/KernelForm.h"
+#include "passes/plan/RowBlocks.h"
 
 #include <map>
 #include <vector>
@@ -35,6 +36,8 @@ protected:
   /// Runs over [0, extent) in lanes, with `lanes` set and, where not all lanes count, `mask`. The values that the body
   /// returns are carried to the next iteration; the last ones are returned.
   virtual llvm::SmallVector<mlir::Value> forLanes(int64_t extent, mlir::ValueRange carried, LaneBody body) = 0;
+  /// Whether a lane adds many elements of a long row, which are then added in blocks.
+  virtual bool lanesAddBlocks() const { return false; }
   /// Combines the lanes that forLanes carried into one value, with the combining op of the reduction's body.
   virtual mlir::Value addLanes(mlir::linalg::GenericOp generic, mlir::Value sum) = 0;
   /// Returns the place to read along a dimension of this extent, for a place that was computed from data. The data were
@@ -46,6 +49,9 @@ protected:
   llvm::SmallVector<mlir::Value> loop(mlir::Value begin, mlir::Value end, mlir::Value step, mlir::ValueRange carried,
                                       Body body);
   llvm::SmallVector<mlir::Value> loop(int64_t extent, mlir::ValueRange carried, Body body);
+  /// Emits the loop over the rows of block number `block` along RowBlocks::dim, which has this extent.
+  llvm::SmallVector<mlir::Value> loopOfBlock(const RowBlocks &blocks, mlir::Value block, int64_t extent,
+                                             mlir::ValueRange carried, Body body);
   /// Runs `make`; values that it makes are known only in it.
   template <typename Make> void scoped(Make make) {
     scopes.emplace_back();
@@ -65,7 +71,10 @@ protected:
   /// The loops of a generic at a place of its result. Loops that the result does not have are left open.
   static llvm::SmallVector<Index> loopsOf(mlir::linalg::GenericOp generic, llvm::ArrayRef<Index> indices);
   /// Emits the initial value of a reduction, as a scalar, or as a splat when in lanes.
-  mlir::Value startOf(mlir::linalg::GenericOp generic);
+  mlir::Value startOf(mlir::linalg::GenericOp generic) { return startOf(generic, lanes); }
+  mlir::Value startOf(mlir::linalg::GenericOp generic, bool inLanes);
+  /// Emits the element, or in lanes the elements, at a place of memory.
+  mlir::Value load(mlir::Value source, llvm::ArrayRef<Index> indices);
   /// Combines 2 n lanes to n lanes repeatedly, until there is one.
   mlir::Value foldLanes(mlir::linalg::GenericOp generic, mlir::Value sum);
   static mlir::Value combine(mlir::OpBuilder &builder, mlir::Location loc, mlir::linalg::GenericOp generic,
@@ -104,7 +113,6 @@ private:
   mlir::Type laneType(mlir::Type element);
   mlir::Value splat(mlir::Value scalar);
   mlir::Value compute(mlir::Value tensor, llvm::ArrayRef<Index> indices);
-  mlir::Value load(mlir::Value source, llvm::ArrayRef<Index> indices);
   mlir::Value gatherLanes(mlir::Value source, llvm::ArrayRef<Index> indices, mlir::Type element);
   mlir::Value laneIndex(mlir::Value base, int64_t lane);
   mlir::Value constantOf(mlir::Value scalar);
@@ -116,8 +124,18 @@ private:
   mlir::Value loopIndex(const Index &index);
   bool isByRows(mlir::linalg::GenericOp generic);
   mlir::Value reduce(mlir::linalg::GenericOp generic, llvm::ArrayRef<Index> indices);
-  mlir::Value reduceDims(mlir::linalg::GenericOp generic, llvm::SmallVector<Index> &loops,
-                         llvm::ArrayRef<unsigned> dims, mlir::Value sum, bool byRows);
+  /// How a reduction runs over its loops.
+  struct Walk {
+    llvm::SmallVector<unsigned> dims;
+    bool byRows;                     ///< in lanes along the innermost one
+    std::optional<RowBlocks> blocks; ///< of `dims`; a vector of a row counts as one row
+  };
+  int64_t vectorsOf(int64_t elements) const { return (elements + laneCount - 1) / laneCount; }
+  Walk walkOf(mlir::linalg::GenericOp generic);
+  mlir::Value reduceDims(mlir::linalg::GenericOp generic, llvm::SmallVector<Index> &loops, const Walk &walk, size_t at,
+                         mlir::Value sum);
+  llvm::SmallVector<mlir::Value> alongRow(llvm::ArrayRef<mlir::linalg::GenericOp> reductions, int64_t extent,
+                                          int64_t vectorsPerBlock, mlir::ValueRange carried, LaneBody body);
   /// The results of a walk over the ops that make tensors.
   struct Collected {
     std::vector<Hoisted> hoisted;

@@ -5,11 +5,12 @@
 //   elementwise       one loop per dimension; LLVM vectorizes the innermost
 //   row nest          all results that one walk over the rows can make: per row, reductions along it in kLanes explicit
 //                     lanes that are added in a fixed tree at the end (independent ones share a loop); then its
-//                     elements, and sums over the rows, which are added up in memory
-//   column reduction  if nothing else is made of the rows: kLanes columns at a time, rows in ascending order
-// The lanes and trees depend only on the shape: an op gives the same bits on every CPU, and with whatever ops it is
-// fused. Loops whose iterations are independent are marked (dialects/exec/Divisible.h): all outermost loops except
-// those of a row nest that also sums over the rows.
+//                     elements, and sums over the rows, which are added up in memory: of many rows in blocks
+//                     (RowBlocks.h), each in its part of the kernel's workspace
+//   column reduction  if nothing else is made of the rows: kLanes columns at a time
+// The lanes, blocks and trees depend only on the shape: an op gives the same bits on every CPU, and with whatever ops
+// it is fused. Loops whose iterations are independent are marked (dialects/exec/Divisible.h): all outermost loops
+// except those of a nest of few rows that also sums over them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_PLAN_HOSTKERNELEMITTER_H
@@ -27,6 +28,9 @@ inline constexpr int64_t kLanes = 16;
 /// See KernelEmitter.h; alignments are not used here.
 mlir::FailureOr<mlir::func::FuncOp> emitHostKernel(mlir::OpBuilder &builder, llvm::StringRef name, nn::FusionOp fusion,
                                                    llvm::ArrayRef<int64_t> tied, llvm::ArrayRef<int64_t> alignments);
+
+/// Returns the bytes of that kernel's workspace; 0: it has none.
+int64_t hostKernelWorkspace(nn::FusionOp fusion);
 
 } // namespace splitcast
 

@@ -8,7 +8,7 @@ namespace splitcast {
 KernelEmitter kernelEmitterOf(const DeviceTraits &traits) {
   if (traits.launchesThreads)
     return {emitGpuKernel, gpuKernelWorkspace};
-  return {emitHostKernel, [](nn::FusionOp) -> int64_t { return 0; }};
+  return {emitHostKernel, hostKernelWorkspace};
 }
 
 } // namespace splitcast

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -32,67 +33,82 @@ struct LoadedKernel {
   std::string what;
   std::vector<int64_t> argumentBytes;
   int64_t workspaceBytes;
-  int64_t iterations, stride; ///< of the loop that may be divided; 0 if there is none
-  /// Returns into how many parts the loop is divided. Waking a thread takes tens
-  /// of microseconds, in which a core handles about kBytesPerPart.
-  int64_t partsFor(int threads) const {
-    constexpr int64_t kBytesPerPart = 512 << 10;
-    int64_t bytes = 0;
-    for (int64_t argument : argumentBytes)
-      bytes += argument;
-    const int64_t steps = (iterations + stride - 1) / stride;
-    return std::max<int64_t>(1, std::min({static_cast<int64_t>(threads), bytes / kBytesPerPart, steps}));
-  }
+  std::vector<DivisibleLoop> loops; ///< see KernelSource::loops
 };
 
+/// Returns into how many parts a loop is divided. Waking a thread takes tens of
+/// microseconds, in which a core handles about kBytesPerPart.
+int64_t partsOf(const DivisibleLoop &loop, int threads) {
+  constexpr int64_t kBytesPerPart = 512 << 10;
+  const int64_t steps = (loop.iterations + loop.stride - 1) / loop.stride;
+  return std::max<int64_t>(1, std::min({static_cast<int64_t>(threads), loop.bytes / kBytesPerPart, steps}));
+}
+
+/// Returns where part `part` of `parts` begins. If a part has many steps, it
+/// begins at a multiple of 64, so that parts do not share a cache line.
+int64_t boundOf(const DivisibleLoop &loop, int64_t part, int64_t parts) {
+  const int64_t steps = (loop.iterations + loop.stride - 1) / loop.stride;
+  const int64_t unit = steps >= 64 * parts ? 64 : 1;
+  const int64_t step = part == parts ? steps : steps / unit * part / parts * unit;
+  return std::min(step * loop.stride, loop.iterations);
+}
+
+/// The loops of a kernel that threads share run one after the other: a call for
+/// a part of one loop has no iterations of the others. If threads share none,
+/// there is one call for all.
 class KernelLaunch : public Launchable {
 public:
-  KernelLaunch(std::shared_ptr<Jit> jit, LoadedKernel kernel)
-      : jit(std::move(jit)), kernel(std::move(kernel)), numParts(partsOf(*this->jit, this->kernel)),
-        slots(this->kernel.argumentBytes.size() + (this->kernel.iterations > 0 ? 2 : 0)), pointers(numParts * slots) {
-    for (int64_t part = 0; part < numParts && this->kernel.iterations > 0; ++part) {
-      void **bounds = pointers.data() + (part + 1) * slots - 2;
-      bounds[0] = boundOf(part);
-      bounds[1] = boundOf(part + 1);
-    }
+  KernelLaunch(std::shared_ptr<Jit> jit, LoadedKernel kernel) : jit(std::move(jit)), kernel(std::move(kernel)) {
+    const int threads = this->jit->pool() ? this->jit->pool()->threads() : 1;
+    bool isShared = false;
+    for (const DivisibleLoop &loop : this->kernel.loops)
+      isShared |= partsOf(loop, threads) > 1;
+    if (!isShared)
+      addCalls(std::nullopt, 1);
+    for (size_t loop = 0; isShared && loop < this->kernel.loops.size(); ++loop)
+      addCalls(loop, partsOf(this->kernel.loops[loop], threads));
   }
 
   int64_t workspaceBytes() const override { return kernel.workspaceBytes; }
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
     SPLITCAST_RETURN_IF_ERROR(checkBuffers(kernel.what, kernel.argumentBytes, buffers));
-    for (int64_t part = 0; part < numParts; ++part)
+    for (size_t call = 0; call < pointers.size(); call += slots())
       for (size_t i = 0; i < buffers.size(); ++i)
-        pointers[part * slots + i] = buffers[i].data;
-    auto run = [this](int64_t part) { kernel.entry(pointers.data() + part * slots); };
-    if (numParts == 1)
-      run(0);
-    else
-      jit->pool()->run(numParts, run);
+        pointers[call + i] = buffers[i].data;
+    void **next = pointers.data();
+    for (int64_t parts : calls) {
+      auto run = [&](int64_t part) { kernel.entry(next + part * slots()); };
+      if (parts == 1)
+        run(0);
+      else
+        jit->pool()->run(parts, run);
+      next += parts * slots();
+    }
     return absl::OkStatus();
   }
 
 private:
-  static int64_t partsOf(const Jit &jit, const LoadedKernel &kernel) {
-    return jit.pool() && kernel.iterations > 0 ? kernel.partsFor(jit.pool()->threads()) : 1;
+  /// Adds the calls that run this loop in parts; nullopt: one that runs all.
+  void addCalls(std::optional<size_t> loop, int64_t parts) {
+    calls.push_back(parts);
+    for (int64_t part = 0; part < parts; ++part) {
+      pointers.resize(pointers.size() + kernel.argumentBytes.size());
+      for (size_t other = 0; other < kernel.loops.size(); ++other) {
+        const bool runs = !loop || *loop == other;
+        pointers.push_back(argument(runs ? boundOf(kernel.loops[other], part, parts) : 0));
+        pointers.push_back(argument(runs ? boundOf(kernel.loops[other], part + 1, parts) : 0));
+      }
+    }
   }
 
-  /// Returns where a part begins, as an argument of the entry. If a part has
-  /// many steps, it begins at a multiple of 64, so that parts do not share a
-  /// cache line.
-  void *boundOf(int64_t part) const {
-    const int64_t steps = (kernel.iterations + kernel.stride - 1) / kernel.stride;
-    const int64_t unit = steps >= 64 * numParts ? 64 : 1;
-    const int64_t step = part == numParts ? steps : steps / unit * part / numParts * unit;
-    const int64_t bound = std::min(step * kernel.stride, kernel.iterations);
-    return reinterpret_cast<void *>(bound); // NOLINT: a number among pointers
-  }
+  static void *argument(int64_t bound) { return reinterpret_cast<void *>(bound); } // NOLINT: a number among pointers
+  size_t slots() const { return kernel.argumentBytes.size() + 2 * kernel.loops.size(); }
 
   std::shared_ptr<Jit> jit; // owns the code
   LoadedKernel kernel;
-  int64_t numParts;
-  size_t slots;                 // per part: the pointers, and the two bounds if the loop may be divided
-  std::vector<void *> pointers; // the arguments of the current launch
+  std::vector<int64_t> calls;   ///< how many parts run at once
+  std::vector<void *> pointers; ///< the arguments of all parts: the pointers, and the bounds of each loop
 };
 
 class LoadedLibrary : public KernelLibrary {
@@ -137,7 +153,7 @@ absl::StatusOr<std::unique_ptr<KernelLibrary>> Jit::load(mlir::ModuleOp module) 
   std::map<std::string, LoadedKernel> kernels;
   for (KernelSource &source : sources)
     kernels[source.name] = {entries.at(keyOf(source)), "kernel @" + source.name, source.argumentBytes,
-                            source.workspaceBytes,     source.iterations,        source.stride};
+                            source.workspaceBytes, source.loops};
   return std::unique_ptr<KernelLibrary>(new LoadedLibrary(shared_from_this(), std::move(kernels)));
 }
 

@@ -17,7 +17,7 @@ public:
   explicit JitCompiler(const JitTarget &target);
 
   /// Returns an ELF object for the target. Its one public symbol is `void entryName(void **arguments)`, which calls the
-  /// kernel with one pointer per memref, and with the two bounds of a divisible kernel (KernelSource::iterations).
+  /// kernel with one pointer per memref, and with the bounds of its divisible loops (KernelSource::loops).
   ///   Numerics  There is no fast math and no contraction (unless JitTarget::anyOrder is set): a value does not depend
   ///             on its place in a vector.
   ///   Aliasing  Arguments never overlap. Pointers are aligned to their elements and no more.

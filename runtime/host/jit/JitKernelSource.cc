@@ -17,6 +17,8 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <optional>
+
 namespace splitcast::runtime {
 namespace {
 
@@ -113,39 +115,69 @@ absl::StatusOr<int64_t> workspaceBytesOf(mlir::func::FuncOp kernel, const std::v
   return bytes.getInt();
 }
 
-/// Returns the loop of a kernel that may be divided among threads, or null. The
-/// kernel has no other effects: other ops only read.
-mlir::scf::ForOp divisibleLoop(mlir::func::FuncOp kernel) {
-  mlir::scf::ForOp found;
+/// Returns the loops of a kernel if all of them may be divided among threads,
+/// and the kernel has no other effects: other ops only read.
+llvm::SmallVector<mlir::scf::ForOp> divisibleLoops(mlir::func::FuncOp kernel) {
+  llvm::SmallVector<mlir::scf::ForOp> found;
   if (!llvm::hasSingleElement(kernel.getBody()))
-    return found;
+    return {};
   for (mlir::Operation &op : kernel.getBody().front()) {
-    if (auto loop = mlir::dyn_cast<mlir::scf::ForOp>(op); loop && loop->hasAttr(exec::kDivisibleName) && !found) {
-      found = loop;
-      continue;
-    }
-    if (!mlir::isMemoryEffectFree(&op) && !mlir::isa<mlir::memref::LoadOp, mlir::func::ReturnOp>(op))
+    if (auto loop = mlir::dyn_cast<mlir::scf::ForOp>(op); loop && loop->hasAttr(exec::kDivisibleName))
+      found.push_back(loop);
+    else if (!mlir::isMemoryEffectFree(&op) && !mlir::isa<mlir::memref::LoadOp, mlir::func::ReturnOp>(op))
       return {};
   }
   return found;
 }
 
-/// If the loop of the kernel may be divided, makes its bounds arguments.
-void takeBounds(mlir::func::FuncOp kernel, KernelSource &source) {
-  mlir::scf::ForOp loop = divisibleLoop(kernel);
+/// Returns the bytes of the kernel's arguments that the loop uses.
+int64_t bytesOfArguments(mlir::scf::ForOp loop, const std::vector<int64_t> &argumentBytes) {
+  llvm::SmallDenseSet<unsigned> used;
+  loop->walk([&](mlir::Operation *op) {
+    for (mlir::Value operand : op->getOperands()) {
+      if (auto view = operand.getDefiningOp<mlir::memref::ViewOp>())
+        operand = view.getSource();
+      auto argument = llvm::dyn_cast<mlir::BlockArgument>(operand);
+      if (argument && argument.getOwner() == loop->getBlock() && argument.getArgNumber() < argumentBytes.size())
+        used.insert(argument.getArgNumber());
+    }
+  });
+  int64_t bytes = 0;
+  for (unsigned argument : used)
+    bytes += argumentBytes[argument];
+  return bytes;
+}
+
+std::optional<DivisibleLoop> describe(mlir::scf::ForOp loop, const std::vector<int64_t> &argumentBytes) {
   llvm::APInt begin, end, step;
-  if (!loop || !mlir::matchPattern(loop.getLowerBound(), mlir::m_ConstantInt(&begin)) ||
+  if (!mlir::matchPattern(loop.getLowerBound(), mlir::m_ConstantInt(&begin)) ||
       !mlir::matchPattern(loop.getUpperBound(), mlir::m_ConstantInt(&end)) ||
       !mlir::matchPattern(loop.getStep(), mlir::m_ConstantInt(&step)) || !begin.isZero() || end.isZero())
-    return;
-  source.iterations = end.getSExtValue();
-  source.stride = step.getSExtValue();
+    return std::nullopt;
+  return DivisibleLoop{end.getSExtValue(), step.getSExtValue(), bytesOfArguments(loop, argumentBytes)};
+}
+
+/// If the loops of the kernel may be divided, makes their bounds arguments.
+void takeBounds(mlir::func::FuncOp kernel, KernelSource &source) {
+  llvm::SmallVector<mlir::scf::ForOp> loops = divisibleLoops(kernel);
+  for (mlir::scf::ForOp loop : loops) {
+    std::optional<DivisibleLoop> described = describe(loop, source.argumentBytes);
+    if (!described) {
+      source.loops.clear();
+      return;
+    }
+    source.loops.push_back(*described);
+  }
   mlir::Type index = mlir::IndexType::get(kernel.getContext());
-  const unsigned count = kernel.getNumArguments();
-  for (unsigned i = 0; i < 2; ++i)
-    kernel.insertArgument(count + i, index, {}, kernel.getLoc());
-  loop.setLowerBound(kernel.getArgument(count));
-  loop.setUpperBound(kernel.getArgument(count + 1));
+  auto newArgument = [&]() -> mlir::Value {
+    const unsigned number = kernel.getNumArguments();
+    kernel.insertArgument(number, index, {}, kernel.getLoc());
+    return kernel.getArgument(number);
+  };
+  for (mlir::scf::ForOp loop : loops) {
+    loop.setLowerBound(newArgument());
+    loop.setUpperBound(newArgument());
+  }
 }
 
 /// Returns the text of a module that has the ops of `reached`. The first one is

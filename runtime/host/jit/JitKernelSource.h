@@ -20,6 +20,12 @@ namespace splitcast::runtime {
 /// The name of the kernel's function in KernelSource::text.
 inline constexpr char kKernelSymbol[] = "splitcast_kernel";
 
+/// A loop of a kernel that may be divided (dialects/exec/Divisible.h).
+struct DivisibleLoop {
+  int64_t iterations = 0, stride = 1;
+  int64_t bytes = 0; ///< of the arguments that it reads and writes
+};
+
 struct KernelSource {
   std::string name;
   std::string text;
@@ -27,10 +33,9 @@ struct KernelSource {
   std::vector<int64_t> argumentBytes;
   /// The value of `splitcast.workspace`, or 0.
   int64_t workspaceBytes = 0;
-  /// If `iterations` is above 0, the kernel is one divisible loop (dialects/exec/Divisible.h) of this many iterations.
-  /// After its arguments it takes the iterations at which to begin and to end. These are multiples of `stride`, or the
-  /// end of the loop.
-  int64_t iterations = 0, stride = 1;
+  /// If there are any, the kernel consists of these loops, one after the other. After its arguments it takes, for each
+  /// loop, the iterations at which to begin and to end. These are multiples of its stride, or the end of the loop.
+  std::vector<DivisibleLoop> loops;
 };
 
 /// Returns the kernels of a module: its public functions, in order. Private functions are helpers.

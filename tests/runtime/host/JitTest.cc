@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <unistd.h>
 
 namespace splitcast::runtime {
@@ -172,8 +173,10 @@ func.func @k(%x: memref<400003xi32>, %y: memref<400003xi32>) {
 TEST_F(JitTest, ThreadsDoEachIterationOnce) {
   const auto source = kernelSources(*parse(kDivisible));
   ASSERT_TRUE(source.ok()) << source.status();
-  EXPECT_EQ(source->front().iterations, 400003);
-  EXPECT_EQ(source->front().stride, 16);
+  ASSERT_EQ(source->front().loops.size(), 1u);
+  EXPECT_EQ(source->front().loops[0].iterations, 400003);
+  EXPECT_EQ(source->front().loops[0].stride, 16);
+  EXPECT_EQ(source->front().loops[0].bytes, 2 * 400003 * 4);
   for (int threads : {1, 2, 3, 7}) {
     auto jit = std::make_shared<Jit>(JitOptions{1, "", hostTarget(), std::make_shared<WorkerPool>(threads)});
     auto library = jit->load(*parse(kDivisible));
@@ -192,8 +195,54 @@ TEST_F(JitTest, ThreadsDoEachIterationOnce) {
   }
 }
 
+/// y[i] = x[i] + 1, z[j] = y[399,999 - j] through a view: a loop that needs all iterations of the one before it.
+constexpr const char *kTwoLoops = R"(
+func.func @k(%x: memref<400000xi32>, %bytes: memref<1600000xi8>, %z: memref<400000xi32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  %end = arith.constant 400000 : index
+  %last = arith.constant 399999 : index
+  %y = memref.view %bytes[%c0][] : memref<1600000xi8> to memref<400000xi32>
+  scf.for %i = %c0 to %end step %c1 {
+    %0 = memref.load %x[%i] : memref<400000xi32>
+    %1 = arith.addi %0, %one : i32
+    memref.store %1, %y[%i] : memref<400000xi32>
+  } {splitcast.divisible}
+  scf.for %i = %c0 to %end step %c1 {
+    %0 = arith.subi %last, %i : index
+    %1 = memref.load %y[%0] : memref<400000xi32>
+    memref.store %1, %z[%i] : memref<400000xi32>
+  } {splitcast.divisible}
+  return
+})";
+
+TEST_F(JitTest, ALoopBeginsWhenAllThreadsHaveDoneTheOneBeforeIt) {
+  const auto source = kernelSources(*parse(kTwoLoops));
+  ASSERT_TRUE(source.ok()) << source.status();
+  ASSERT_EQ(source->front().loops.size(), 2u);
+  EXPECT_EQ(source->front().loops[1].bytes, 2 * 1600000);
+  for (int threads : {1, 2, 3, 7}) {
+    auto jit = std::make_shared<Jit>(JitOptions{1, "", hostTarget(), std::make_shared<WorkerPool>(threads)});
+    auto library = jit->load(*parse(kTwoLoops));
+    ASSERT_TRUE(library.ok()) << library.status();
+    auto kernel = *(*library)->kernel("k");
+    std::vector<int32_t> x(400000), y(400000), z(400000);
+    std::iota(x.begin(), x.end(), 0);
+    const auto buffer = [](std::vector<int32_t> &of) {
+      return Buffer{reinterpret_cast<std::byte *>(of.data()), static_cast<int64_t>(of.size() * sizeof(int32_t))};
+    };
+    for (int launch = 0; launch < 3; ++launch) {
+      std::fill(y.begin(), y.end(), 0);
+      ASSERT_TRUE(kernel->launch({buffer(x), buffer(y), buffer(z)}, *stream).ok());
+      for (int32_t i = 0; i < 400000; ++i)
+        ASSERT_EQ(z[i], 400000 - i) << threads << " threads";
+    }
+  }
+}
+
 // Nor does a loop without iterations take bounds.
-TEST_F(JitTest, DividesOneLoopThatSaysSoAndNothingElse) {
+TEST_F(JitTest, DividesLoopsThatSaySoAndNothingElse) {
   const std::string text = kDivisible, mark = " {splitcast.divisible}";
   const auto replaced = [&](const std::string &from, const std::string &to) {
     std::string other = text;
@@ -206,7 +255,7 @@ TEST_F(JitTest, DividesOneLoopThatSaysSoAndNothingElse) {
     ASSERT_TRUE(module) << other;
     const auto source = kernelSources(*module);
     ASSERT_TRUE(source.ok()) << source.status();
-    EXPECT_EQ(source->front().iterations, 0) << other;
+    EXPECT_TRUE(source->front().loops.empty()) << other;
   }
 }
 

@@ -1,5 +1,6 @@
 // What an op gives does not depend on what it is fused with: kernels over square and cubic tensors, where an element of
-// another row has the same extents, against the same ops on their own, and against the interpreter.
+// another row has the same extents, and over so many rows that these are added in blocks, against the same ops on their
+// own, and against the interpreter.
 #include "tests/differential/Oracle.h"
 #include "tests/differential/PassList.h"
 #include "tests/reference/tests/Fixture.h"
@@ -17,7 +18,7 @@ namespace {
 
 using reference::Tensor;
 
-/// Functions of %x, N x N (and %z, N x N x N) of type T. BARRIER(v) puts a reshape, which no kernel takes in, behind v.
+/// Functions of %x, N x N; %z, N x N x N; %t, many rows of N; and %l, few long rows.
 constexpr const char *kBodies[] = {
     R"(%e = nn.relu %x : (MAT) -> MAT
 %c = nn.reduce_sum %e {dims = array<i64: 0>} : (MAT) -> ROW
@@ -28,8 +29,8 @@ return %e, %c, %r : MAT, ROW, ROW)",
 %m = nn.mul %e, %r : (MAT, ROW) -> MAT
 return %e, %r, %m : MAT, ROW, MAT)",
     R"(%e = nn.tanh %x : (MAT) -> MAT
-%t = nn.transpose %e {permutation = array<i64: 1, 0>} : (MAT) -> MAT
-%s = nn.softmax %t : (MAT) -> MAT
+%v = nn.transpose %e {permutation = array<i64: 1, 0>} : (MAT) -> MAT
+%s = nn.softmax %v : (MAT) -> MAT
 %u = nn.softmax %e : (MAT) -> MAT
 return %e, %s, %u : MAT, MAT, MAT)",
     R"(%r = nn.reduce_sum %x {dims = array<i64: 1>} : (MAT) -> ROW
@@ -41,6 +42,15 @@ return %r, %m, %s : ROW, MAT, ROW)",
 %b = nn.reduce_sum %e {dims = array<i64: 1>} : (CUBE) -> MAT
 %c = nn.reduce_sum %e {dims = array<i64: 2>} : (CUBE) -> MAT
 return %e, %a, %b, %c : CUBE, MAT, MAT, MAT)",
+    R"(%e = nn.relu %t : (TALL) -> TALL
+%c = nn.reduce_sum %e {dims = array<i64: 0, 1>} : (TALL) -> ROW
+%i = nn.reduce_sum %e {dims = array<i64: 1>} : (TALL) -> TOPS
+%r = nn.reduce_sum %e {dims = array<i64: 2>} : (TALL) -> TALE
+return %e, %c, %i, %r : TALL, ROW, TOPS, TALE)",
+    R"(%e = nn.relu %l : (LONG) -> LONG
+%s = nn.softmax %e : (LONG) -> LONG
+%r = nn.reduce_sum %e {dims = array<i64: 1>} : (LONG) -> ENDS
+return %e, %s, %r : LONG, LONG, ENDS)",
 };
 
 /// The function; with a reshape behind every op, so that none is fused, when `isApart`.
@@ -56,9 +66,11 @@ std::string functionOf(const std::string &name, std::string body, bool isApart) 
       absl::StrAppend(&text, value, "1 = nn.reshape ", value, "0 : (", type, ") -> FLAT_", type, "\n", value,
                       " = nn.reshape ", value, "1 : (FLAT_", type, ") -> ", type, "\n");
   }
-  return absl::StrCat("func.func @", name, "(%x: MAT, %z: CUBE) -> (", last.substr(last.find(':') + 2), ") {\n", text,
-                      last, "\n}\n");
+  return absl::StrCat("func.func @", name, "(%x: MAT, %z: CUBE, %t: TALL, %l: LONG) -> (",
+                      last.substr(last.find(':') + 2), ") {\n", text, last, "\n}\n");
 }
+
+constexpr int64_t kTall = 307, kLong = 16 * 300 + 5;
 
 std::string withTypes(const std::string &text, int64_t n, const std::string &element) {
   auto tensor = [&](std::initializer_list<int64_t> extents) {
@@ -70,6 +82,16 @@ std::string withTypes(const std::string &text, int64_t n, const std::string &ele
   return absl::StrReplaceAll(text, {{"FLAT_MAT", tensor({n * n, 1})},
                                     {"FLAT_ROW", tensor({1, n})},
                                     {"FLAT_CUBE", tensor({n * n, n, 1})},
+                                    {"FLAT_TALL", tensor({2 * kTall, n})},
+                                    {"FLAT_TOPS", tensor({2 * n})},
+                                    {"FLAT_TALE", tensor({2 * kTall})},
+                                    {"FLAT_LONG", tensor({2 * kLong})},
+                                    {"FLAT_ENDS", tensor({2, 1})},
+                                    {"TALL", tensor({2, kTall, n})},
+                                    {"TOPS", tensor({2, n})},
+                                    {"TALE", tensor({2, kTall})},
+                                    {"LONG", tensor({2, kLong})},
+                                    {"ENDS", tensor({2})},
                                     {"MAT", tensor({n, n})},
                                     {"ROW", tensor({n})},
                                     {"CUBE", tensor({n, n, n})}});
@@ -91,7 +113,8 @@ TEST_P(SquareFusionsTest, AnOpGivesTheSameWhateverItIsFusedWith) {
   std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
   std::string text = absl::StrCat("module attributes {sbp.placement = #sbp.placement<\"", device, "\", [dp = 1]>} {\n");
   const mlir::Type type = mlir::parseType(element, context.get());
-  const std::vector<Tensor> operands = {randomTensor({n, n}, type), randomTensor({n, n, n}, type)};
+  const std::vector<Tensor> operands = {randomTensor({n, n}, type), randomTensor({n, n, n}, type),
+                                        randomTensor({2, kTall, n}, type), randomTensor({2, kLong}, type)};
   differential::Experiment experiment;
   for (bool isApart : {false, true})
     for (size_t i = 0; i < std::size(kBodies); ++i) {
