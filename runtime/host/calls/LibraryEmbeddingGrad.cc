@@ -7,6 +7,7 @@
 //             order, so that the result is always the same. bf16 and f16 are
 //             added in f32 and rounded once. With `first` F, the table has the
 //             rows F..F+V-1 of a larger table; other ids add nothing.
+//   Threads   share the columns, so that each sum keeps its order.
 //   Errors    at launch, without `first`, InvalidArgument: an id is outside
 //             0..V-1; nothing was written.
 //
@@ -18,10 +19,10 @@
 #include "runtime/host/calls/LibraryCall.h"
 #include "runtime/host/calls/SmallFloats.h"
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 namespace splitcast::runtime {
@@ -49,10 +50,35 @@ struct Places {
   }
 };
 
+/// How threads share the columns of a table.
+class ColumnShares {
+public:
+  /// `bytes` are those that are read and written.
+  ColumnShares(int64_t width, int64_t bytes, std::shared_ptr<WorkerPool> pool) : width(width), pool(std::move(pool)) {
+    constexpr int64_t kBytesPerShare = 512 << 10; // waking a thread takes as long as these
+    shares = std::max<int64_t>(1, std::min({int64_t{this->pool->threads()}, width / kColumns, bytes / kBytesPerShare}));
+  }
+
+  /// Calls `work` for the columns [begin, end) of each share.
+  void run(absl::FunctionRef<void(int64_t begin, int64_t end)> work) const {
+    auto boundOf = [&](int64_t share) {
+      return share == shares ? width : width / kColumns * share / shares * kColumns;
+    };
+    pool->run(shares, [&](int64_t share) { work(boundOf(share), boundOf(share + 1)); });
+  }
+
+private:
+  static constexpr int64_t kColumns = 16; ///< shares begin at multiples of these
+
+  int64_t width, shares = 1;
+  std::shared_ptr<WorkerPool> pool;
+};
+
 template <typename Float, typename Index> class EmbeddingGrad : public Launchable {
 public:
-  EmbeddingGrad(int64_t rows, const Places &places, int64_t width, std::vector<int64_t> argumentBytes)
-      : rows(rows), places(places), width(width), argumentBytes(std::move(argumentBytes)) {}
+  EmbeddingGrad(int64_t rows, const Places &places, int64_t width, std::vector<int64_t> argumentBytes,
+                const ColumnShares &shares)
+      : rows(rows), places(places), width(width), argumentBytes(std::move(argumentBytes)), shares(shares) {}
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
     SPLITCAST_RETURN_IF_ERROR(checkBuffers(what, argumentBytes, buffers));
@@ -60,17 +86,21 @@ public:
     const Float *gradients = reinterpret_cast<const Float *>(buffers[0].data);
     Float *table = reinterpret_cast<Float *>(buffers[2].data);
     SPLITCAST_RETURN_IF_ERROR(places.check(what, ids, rows));
-    if (argumentBytes[2] > 0)
-      std::memset(table, 0, argumentBytes[2]);
-    for (int64_t n = 0; n < rows; ++n)
-      if (const std::optional<int64_t> row = places.rowOf(ids[n]))
-        addRow(table + *row * width, gradients + n * width);
+    shares.run([&](int64_t begin, int64_t end) { addColumns(gradients + begin, ids, table + begin, end - begin); });
     return absl::OkStatus();
   }
 
 private:
-  void addRow(Float *__restrict sum, const Float *__restrict addend) const {
-    for (int64_t h = 0; h < width; ++h)
+  void addColumns(const Float *gradients, const Index *ids, Float *table, int64_t columns) const {
+    for (int64_t row = 0; row < places.vocabulary; ++row)
+      std::fill_n(table + row * width, columns, Float(0));
+    for (int64_t n = 0; n < rows; ++n)
+      if (const std::optional<int64_t> row = places.rowOf(ids[n]))
+        addRow(table + *row * width, gradients + n * width, columns);
+  }
+
+  static void addRow(Float *__restrict sum, const Float *__restrict addend, int64_t columns) {
+    for (int64_t h = 0; h < columns; ++h)
       sum[h] += addend[h];
   }
 
@@ -79,6 +109,7 @@ private:
   Places places;
   int64_t width;
   std::vector<int64_t> argumentBytes;
+  ColumnShares shares;
 };
 
 /// For bf16 and f16. It computes one row of the table at a time, since sums are
@@ -87,9 +118,9 @@ private:
 template <typename Index> class SmallEmbeddingGrad : public Launchable {
 public:
   SmallEmbeddingGrad(ElementType type, int64_t rows, const Places &places, int64_t width,
-                     std::vector<int64_t> argumentBytes)
+                     std::vector<int64_t> argumentBytes, const ColumnShares &shares)
       : floats(SmallFloats::of(type)), rows(rows), places(places), width(width),
-        argumentBytes(std::move(argumentBytes)), row(width) {}
+        argumentBytes(std::move(argumentBytes)), shares(shares), row(width) {}
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
     SPLITCAST_RETURN_IF_ERROR(checkBuffers(what, argumentBytes, buffers));
@@ -107,22 +138,27 @@ public:
         next[n] = first[*place];
         first[*place] = n;
       }
-    for (int64_t place = 0; place < places.vocabulary; ++place)
-      makeRow(gradients, first[place], next, sums, table + place * width);
+    shares.run([&](int64_t begin, int64_t end) {
+      for (int64_t place = 0; place < places.vocabulary; ++place)
+        makeRow(gradients + begin, first[place], next, sums + begin, row.data() + begin, table + place * width + begin,
+                end - begin);
+    });
     return absl::OkStatus();
   }
 
 private:
   static constexpr int64_t kNone = -1;
 
-  void makeRow(const uint16_t *gradients, int64_t n, const int64_t *next, float *sums, uint16_t *to) {
-    std::fill(sums, sums + width, 0.0F);
+  /// Makes columns of a row, of which the gradient's row n is the first addend.
+  void makeRow(const uint16_t *gradients, int64_t n, const int64_t *next, float *sums, float *addend, uint16_t *to,
+               int64_t columns) const {
+    std::fill_n(sums, columns, 0.0F);
     for (; n != kNone; n = next[n]) {
-      floats.widen(gradients + n * width, row.data(), width);
-      for (int64_t h = 0; h < width; ++h)
-        sums[h] += row[h];
+      floats.widen(gradients + n * width, addend, columns);
+      for (int64_t h = 0; h < columns; ++h)
+        sums[h] += addend[h];
     }
-    floats.round(sums, to, width);
+    floats.round(sums, to, columns);
   }
 
   const std::string what = std::string("library call '") + kName + "'";
@@ -131,6 +167,7 @@ private:
   const Places places;
   const int64_t width;
   const std::vector<int64_t> argumentBytes;
+  const ColumnShares shares;
   std::vector<float> row; ///< the addend in f32
 };
 
@@ -152,15 +189,18 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterfac
   auto call = callAs<exec::EmbeddingGradAttr>(any);
   const ElementType type = *elementTypeOf(call.getType()), indexType = *elementTypeOf(call.getIndexType());
   const Places places{call.getVocabulary(), call.getFirst()};
+  const std::vector<int64_t> operandBytes = call.getOperandBytes();
+  const ColumnShares shares(call.getWidth(), operandBytes[0] + operandBytes[2], options.pool);
   if (type == ElementType::BF16 || type == ElementType::F16) {
-    std::vector<int64_t> bytes = call.getOperandBytes();
+    std::vector<int64_t> bytes = operandBytes;
     bytes.push_back(
         exec::hostEmbeddingGradWorkspace(call.getRows(), call.getVocabulary(), call.getWidth(), 2).value_or(0));
     if (indexType == ElementType::I64)
-      return std::make_unique<SmallEmbeddingGrad<int64_t>>(type, call.getRows(), places, call.getWidth(), bytes);
-    return std::make_unique<SmallEmbeddingGrad<int32_t>>(type, call.getRows(), places, call.getWidth(), bytes);
+      return std::make_unique<SmallEmbeddingGrad<int64_t>>(type, call.getRows(), places, call.getWidth(), bytes,
+                                                           shares);
+    return std::make_unique<SmallEmbeddingGrad<int32_t>>(type, call.getRows(), places, call.getWidth(), bytes, shares);
   }
-  return createFor(type, indexType, call.getRows(), places, call.getWidth(), call.getOperandBytes());
+  return createFor(type, indexType, call.getRows(), places, call.getWidth(), operandBytes, shares);
 }
 
 const LibraryCallRegistration registration(kName, create);

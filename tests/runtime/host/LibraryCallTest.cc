@@ -2,6 +2,7 @@
 
 #include "gmock/gmock.h"
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -216,6 +217,28 @@ TEST_F(LibraryCallTest, EmbeddingGradAddsRowsInOrder) {
   std::vector<float> dy = {1e8f, 1, 5, 6, 1, 10, -1e8f, 100}, table(6, 77);
   ASSERT_EQ((*gradient)->launch({bufferOf(dy), bufferOf(ids), bufferOf(table)}, *stream), absl::OkStatus());
   EXPECT_EQ(table, (std::vector<float>{5, 6, 0, 0, 0, 111}));
+}
+
+// Threads share the columns, of which the last share has a few more.
+TEST_F(LibraryCallTest, EmbeddingGradAddsInOneOrderOnAnyNumberOfThreads) {
+  constexpr int64_t kRows = 5000, kVocabulary = 37, kWidth = 115;
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  std::vector<float> dy(kRows * kWidth), expected(kVocabulary * kWidth);
+  std::generate(dy.begin(), dy.end(), [&] { return normal(random); });
+  std::vector<int64_t> ids(kRows);
+  std::generate(ids.begin(), ids.end(), [&] { return random() % kVocabulary; });
+  for (int64_t n = 0; n < kRows; ++n)
+    for (int64_t h = 0; h < kWidth; ++h)
+      expected[ids[n] * kWidth + h] += dy[n * kWidth + h];
+  for (int threads : {1, 2, 3}) {
+    device = createHostDevice({threads, "", false});
+    auto gradient = call("embedding_grad", "rows = 5000, vocabulary = 37, width = 115, type = f32, index_type = i64");
+    ASSERT_TRUE(gradient.ok()) << gradient.status();
+    std::vector<float> table(expected.size(), 77);
+    ASSERT_EQ((*gradient)->launch({bufferOf(dy), bufferOf(ids), bufferOf(table)}, *stream), absl::OkStatus());
+    EXPECT_EQ(table, expected) << threads << " threads";
+  }
 }
 
 TEST_F(LibraryCallTest, EmbeddingGradTakesI32AndF64) {

@@ -277,5 +277,33 @@ TEST_F(SmallCallsTest, EmbeddingGradAddsInF32) {
   }
 }
 
+TEST_F(SmallCallsTest, EmbeddingGradIsTheSameOnAnyNumberOfThreads) {
+  constexpr int64_t kRows = 9000, kVocabulary = 5, kWidth = 115;
+  for (const SmallType &type : kTypes) {
+    SCOPED_TRACE(type.name);
+    std::vector<float> addends(kRows * kWidth), sums(kVocabulary * kWidth);
+    std::vector<int32_t> ids(kRows);
+    for (int64_t n = 0; n < kRows; ++n) {
+      ids[n] = static_cast<int32_t>(n * n % kVocabulary);
+      for (int64_t h = 0; h < kWidth; ++h) {
+        addends[n * kWidth + h] = static_cast<float>((n + h) % 5 - 2);
+        sums[ids[n] * kWidth + h] += addends[n * kWidth + h];
+      }
+    }
+    std::vector<uint16_t> dy = rounded(type, addends);
+    std::vector<std::byte> workspace(*exec::hostEmbeddingGradWorkspace(kRows, kVocabulary, kWidth, 2));
+    for (int threads : {1, 2, 3}) {
+      device = createHostDevice({threads, "", false});
+      auto gradient =
+          call("embedding_grad",
+               absl::StrCat("rows = 9000, vocabulary = 5, width = 115, type = ", type.name, ", index_type = i32"));
+      std::vector<uint16_t> table(sums.size(), 77);
+      ASSERT_EQ(gradient->launch({bufferOf(dy), bufferOf(ids), bufferOf(table), bufferOf(workspace)}, *stream),
+                absl::OkStatus());
+      EXPECT_EQ(table, rounded(type, sums)) << threads << " threads";
+    }
+  }
+}
+
 } // namespace
 } // namespace splitcast::runtime
