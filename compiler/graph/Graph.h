@@ -374,13 +374,15 @@ Tensor mean(const Tensor &x, Caller at = Caller::here());
 Tensor mean(const Tensor &x, std::vector<int64_t> dims, Caller at = Caller::here());
 /// The mean of the squared distances from the mean, over the given dimensions, which the result lacks.
 Tensor variance(const Tensor &x, const std::vector<int64_t> &dims, Caller at = Caller::here());
-/// `chosen` where `condition` is not 0, else `other`. An element that is not selected has no influence, not even a NaN.
+/// `chosen` where `condition` is not 0, else `other`. An element that is not selected has no influence on the result,
+/// not even a NaN; its gradient is 0.
 /// All three have one element type. Shapes broadcast.
 Tensor select(const Tensor &condition, const Tensor &chosen, const Tensor &other, Caller at = Caller::here());
 /// The mean over the rows (along the first dimension) that are present: those for which the integer of `present` [rows]
-/// is not 0. Other rows have no influence. The sum is divided by the global number of elements of the present rows; the
-/// result is a NaN if there are none. If `present` is an input, a step can take fewer samples than its batch size
-/// without another compilation, for example at the end of the data; some ranks may then have none.
+/// is not 0. Other rows have no influence on the result, and their gradient is 0 (which times a NaN, in a gradient
+/// behind it, is a NaN: fill them with finite numbers). The sum is divided by the global number of elements of the
+/// present rows; the result is a NaN if there are none. If `present` is an input, a step can take fewer samples than
+/// its batch size without another compilation, for example at the end of the data; some ranks may then have none.
 Tensor meanOfPresent(const Tensor &x, const Tensor &present, Caller at = Caller::here());
 /// exp(x) / (sum of exp(x)), along the last dimension.
 Tensor softmax(const Tensor &x, Caller at = Caller::here());

@@ -1,6 +1,7 @@
 // Functions that many models use and that consist of a few ops of 'nn', which
 // the compiler fuses.
 #include "compiler/graph/GraphState.h"
+#include "compiler/graph/WideFloats.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -154,14 +155,15 @@ Tensor broadcastTo(const Tensor &x, const sbp::Shape &shape, Caller at) {
 
 Tensor variance(const Tensor &x, const std::vector<int64_t> &dims, Caller at) {
   const WithinFunction within(x, "variance");
-  Tensor center = mean(x, dims, at);
+  const Tensor wideX = wide(x, at);
+  Tensor center = mean(wideX, dims, at);
   if (!center.isValid())
     return center;
   sbp::Shape shape = x.shape();
   for (int64_t dim : fromStart(dims, x))
     shape[dim] = 1;
-  Tensor distance = sub(x, reshape(center, shape, at), at);
-  return mean(mul(distance, distance, at), dims, at);
+  Tensor distance = sub(wideX, reshape(center, shape, at), at);
+  return as(mean(mul(distance, distance, at), dims, at), x.type(), at);
 }
 
 // The largest element is subtracted first. Otherwise the logarithm of the sum
@@ -197,11 +199,13 @@ Tensor rmsNorm(const Tensor &x, const Tensor &weight, double epsilon, Caller at)
   if (x.shape().empty() || weight.shape() != sbp::Shape{x.shape().back()})
     return builder->fail(
         "works along the last dimension of its first operand; the weight must have that dimension alone");
-  Tensor squares = mean(mul(x, x, at), {static_cast<int64_t>(x.shape().size()) - 1}, at);
+  const Tensor wideX = wide(x, at);
+  Tensor squares = mean(mul(wideX, wideX, at), {static_cast<int64_t>(x.shape().size()) - 1}, at);
   if (!squares.isValid())
     return squares;
   Tensor inverseRoot = rsqrt(shift(squares, epsilon, at), at);
-  return mul(mul(x, reshape(inverseRoot, withLastOfOne(x.shape()), at), at), weight, at);
+  Tensor normed = mul(wideX, reshape(inverseRoot, withLastOfOne(x.shape()), at), at);
+  return mul(as(normed, x.type(), at), weight, at);
 }
 
 Tensor groupNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, int64_t groups, double epsilon, Caller at) {
@@ -217,13 +221,13 @@ Tensor groupNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, int6
                                       " groups; x must be [samples, channels, ...] and not empty, weight and bias "
                                       "[channels], and the groups must divide the channels"));
   const int64_t perGroup = sbp::numElements(shape) / shape[0] / groups;
-  Tensor rows = reshape(x, {shape[0], groups, perGroup}, at);
+  Tensor rows = wide(reshape(x, {shape[0], groups, perGroup}, at), at);
   Tensor centered = sub(rows, reshape(mean(rows, {2}, at), {shape[0], groups, 1}, at), at);
   Tensor spread = mean(mul(centered, centered, at), {2}, at);
   if (!spread.isValid())
     return spread;
   Tensor inverseRoot = reshape(rsqrt(shift(spread, epsilon, at), at), {shape[0], groups, 1}, at);
-  Tensor normed = reshape(mul(centered, inverseRoot, at), shape, at);
+  Tensor normed = as(reshape(mul(centered, inverseRoot, at), shape, at), x.type(), at);
   return add(mul(normed, perChannel(weight, shape.size(), at), at), perChannel(bias, shape.size(), at), at);
 }
 

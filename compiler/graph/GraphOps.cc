@@ -1,6 +1,7 @@
 // The ops of a graph. These functions check what the builders of the ops rely
 // on (ranks, dimensions); the verifiers of the ops check the rest.
 #include "compiler/graph/GraphState.h"
+#include "compiler/graph/WideFloats.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -183,13 +184,13 @@ Tensor sum(const Tensor &x, std::vector<int64_t> dims, Caller at) {
 Tensor mean(const Tensor &x, Caller at) { return mean(x, allDims(x), at); }
 
 Tensor mean(const Tensor &x, std::vector<int64_t> dims, Caller at) {
-  Tensor total = sum(x, std::move(dims), at);
+  Tensor total = sum(wide(x, at), std::move(dims), at);
   if (!total.isValid())
     return total;
   int64_t count = sbp::numElements(x.shape()) / std::max<int64_t>(1, sbp::numElements(total.shape()));
   if (count == 0)
     return GraphBuilder::forOp("mean", x, at)->fail("is a mean of no elements");
-  return scale(total, 1.0 / static_cast<double>(count), at);
+  return as(scale(total, 1.0 / static_cast<double>(count), at), x.type(), at);
 }
 
 Tensor select(const Tensor &condition, const Tensor &chosen, const Tensor &other, Caller at) {
@@ -217,19 +218,16 @@ Tensor meanOfPresent(const Tensor &x, const Tensor &present, Caller at) {
   const int64_t perRow = sbp::numElements(shape) / shape.front();
   if (perRow == 0)
     return builder->fail("is a mean of no elements");
-  // The sums are wide, since a small float can represent neither a large number
-  // of elements nor their sum.
-  const ElementType wide = x.type() == ElementType::F64 ? ElementType::F64 : ElementType::F32;
-  auto as = [&](const Tensor &value, ElementType type) { return value.type() == type ? value : cast(value, type, at); };
-  Tensor counts = as(notEqual(present, 0, at), wide);
+  const ElementType type = wideType(x.type());
+  Tensor counts = as(notEqual(present, 0, at), type, at);
   if (!counts.isValid())
     return counts;
   sbp::Shape ofRows(shape.size(), 1);
   ofRows.front() = shape.front();
-  Tensor zero = builder->make<nn::ConstantOp>(mlir::RankedTensorType::get({}, toMlir(&builder->state.context, wide)),
+  Tensor zero = builder->make<nn::ConstantOp>(mlir::RankedTensorType::get({}, toMlir(&builder->state.context, type)),
                                               builder->number(0.0));
-  Tensor total = sum(select(reshape(counts, ofRows, at), as(x, wide), zero, at), at);
-  return as(div(total, scale(sum(counts, at), static_cast<double>(perRow), at), at), x.type());
+  Tensor total = sum(select(reshape(counts, ofRows, at), as(x, type, at), zero, at), at);
+  return as(div(total, scale(sum(counts, at), static_cast<double>(perRow), at), at), x.type(), at);
 }
 
 Tensor softmax(const Tensor &x, Caller at) { return unary<nn::SoftmaxOp>("softmax", at, x); }
@@ -248,12 +246,11 @@ Tensor meanCrossEntropy(const Tensor &logits, const Tensor &labels, std::optiona
   Tensor losses = softmaxCrossEntropy(logits, labels, ignored, at);
   if (!losses.isValid() || !ignored)
     return losses.isValid() ? mean(losses, at) : losses;
-  // The sums are wide, since a small float can represent neither a large number
-  // of rows nor their sum.
-  const ElementType type = losses.type(), wide = type == ElementType::F64 ? ElementType::F64 : ElementType::F32;
-  auto as = [&](const Tensor &value, ElementType to) { return value.type() == to ? value : cast(value, to, at); };
   Tensor counted = notEqual(labels, *ignored, at);
-  return counted.isValid() ? as(div(sum(as(losses, wide), at), as(sum(counted, at), wide), at), type) : counted;
+  if (!counted.isValid())
+    return counted;
+  Tensor count = as(sum(counted, at), wideType(losses.type()), at);
+  return as(div(sum(wide(losses, at), at), count, at), losses.type(), at);
 }
 
 Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, double epsilon, Caller at) {
@@ -285,8 +282,8 @@ Tensor mse(const Tensor &x, const Tensor &target, Caller at) {
   if (x.isValid() && target.isValid() && x.shape() != target.shape())
     if (std::optional<GraphBuilder> builder = GraphBuilder::forOp("mse", {x, target}, at))
       return builder->fail("compares tensors of different shapes; they must be equal");
-  Tensor difference = sub(x, target, at);
-  return mean(mul(difference, difference, at), at);
+  Tensor difference = wide(sub(x, target, at), at);
+  return as(mean(mul(difference, difference, at), at), x.type(), at);
 }
 
 Tensor boxTo(const Tensor &x, const Layout &layout, Caller at) {

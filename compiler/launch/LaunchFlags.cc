@@ -175,7 +175,7 @@ absl::Status Flags::unknown(const std::string &name) const {
   }
   return invalid(absl::StrCat("unknown flag '--", name, "'; ",
                               nearest.empty() ? "" : absl::StrCat("did you mean '--", nearest, "'? "),
-                              "--help lists all"));
+                              "--help lists all (help(splitcast.init), in Python)"));
 }
 
 absl::Status Flags::parseFlag(const std::string &argument, const std::vector<std::string> &arguments, size_t &next) {

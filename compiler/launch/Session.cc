@@ -298,12 +298,29 @@ public:
 
   absl::Status run(const std::string &name) override {
     SPLITCAST_ASSIGN_OR_RETURN(const Function *function, find(name));
+    SPLITCAST_RETURN_IF_ERROR(agreeOn(name));
     absl::Status status = enqueueRuns(*function, kept.begin(name));
     if (status.ok())
       status = executor->wait();
     if (!status.ok())
       kept.forget();
     return status;
+  }
+
+  /// Where this rank goes over to another function, checks that all ranks do:
+  /// collectives of two functions may be alike, and would then mix their values.
+  absl::Status agreeOn(const std::string &name) {
+    if (name == ranLast || byName.size() < 2 || communicator.size() == 1)
+      return absl::OkStatus();
+    ranLast = name;
+    SPLITCAST_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                               communicator.exchange(name, {absl::StrCat("the start of @", name)}));
+    for (size_t rank = 0; rank < names.size(); ++rank)
+      if (names[rank] != name)
+        return absl::FailedPreconditionError(
+            absl::StrCat("rank ", communicator.rank(), " runs @", name, " while rank ", rank, " runs @", names[rank],
+                         "; call the same functions of the session in the same order on all ranks"));
+    return absl::OkStatus();
   }
 
   //--- Variables ----------------------------------------------------------------------------------------------------//
@@ -552,6 +569,7 @@ private:
   std::unique_ptr<runtime::Executor> executor;
   std::unique_ptr<runtime::Variables> state;
   exec::KeptResults kept;
+  std::string ranLast; ///< the function that ran last, if there are several
 };
 
 } // namespace

@@ -408,6 +408,17 @@ void bindVariables(py::class_<OwnedSession, std::shared_ptr<OwnedSession>> &sess
               py::arg("renamings") = std::vector<std::pair<std::string, std::string>>(),
               "Loads all variables except the optimizer's state, and returns the names of the tensors that were not "
               "used. renamings: pairs (pattern of names in the file, variable name).");
+  session.def(
+      "load_known",
+      [](OwnedSession &of, const std::string &path) {
+        runtime::LoadedVariables loaded = valueOrRaise(unlocked([&] { return of.get().loadKnown(path); }));
+        return std::pair(std::move(loaded.kept), std::move(loaded.unused));
+      },
+      py::arg("path"),
+      "Loads the variables that the file and this session both have, the optimizer's state included, as for a model of "
+      "which other parts are trained than when the file was saved. Returns the names of the variables that stay as "
+      "they "
+      "were, and of the tensors that were not used. All ranks must call it.");
 }
 
 } // namespace

@@ -15,13 +15,18 @@ namespace splitcast::python {
 namespace {
 
 std::unique_ptr<ThisRank> thisRank;
+bool initFailed = false;
 
 } // namespace
 
 void ThisRank::begin(const py::dict &options) {
   if (thisRank)
     raise(absl::FailedPreconditionError(
-        "the job has already begun, by init() or by another call of splitcast; call init() once, before any other"));
+        initFailed
+            ? "init() has failed before, and the job has begun without its options; correct that call, and start "
+              "the program again"
+            : "the job has already begun, by init() or by another call of splitcast; call init() once, before "
+              "any other"));
   LaunchOptions launchOptions;
   Flags flags("splitcast.init", "");
   launchOptions.addTo(flags);
@@ -39,6 +44,7 @@ void ThisRank::begin(const py::dict &options) {
     sigaction(SIGINT, &ofPython, nullptr);
   if (job->ofRank)
     thisRank = std::move(job);
+  initFailed = !status.ok();
   raiseUnlessOk(status);
 }
 

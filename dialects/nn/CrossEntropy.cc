@@ -106,8 +106,10 @@ SmallVector<Value> SoftmaxCrossEntropyOp::lowerToLinalg(OpBuilder &builder, Valu
         return b.create<arith::AddFOp>(loc, x[2], own);
       });
   return {rows.mapRows({max, sum, picked, labels}, [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
-    Value logSum = b.create<arith::AddFOp>(loc, x[0], b.create<math::LogOp>(loc, x[1]));
-    return unlessIgnored(b, loc, getIgnored(), x[3], b.create<arith::SubFOp>(loc, logSum, x[2]));
+    // Large logits are subtracted from each other first; the logarithm would lose its digits beside them.
+    Value distance = b.create<arith::SubFOp>(loc, x[0], x[2]);
+    Value loss = b.create<arith::AddFOp>(loc, distance, b.create<math::LogOp>(loc, x[1]));
+    return unlessIgnored(b, loc, getIgnored(), x[3], loss);
   })};
 }
 

@@ -258,7 +258,7 @@ def Nn_ClampOp : Nn_Elementwise<"clamp", "{}"> {
 def Nn_SelectOp : Nn_Elementwise<"select", "{{{1, 2}, {}}}", [Differentiable]> {
   let summary = "`chosen` where the condition is not 0, else `other`; a NaN is not 0";
   let description = [{
-    Elements that are not chosen have no influence, not even infinities and NaNs.
+    Elements that are not chosen have no influence on the result, not even infinities and NaNs, and a gradient of 0.
     ```mlir
     %select = nn.select %g, %x, %row : (tensor<4x3xf32>, tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
     ```

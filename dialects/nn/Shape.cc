@@ -55,7 +55,9 @@ LogicalResult ConstantOp::inferResultTypes(Types &types) {
   // Doubles hold integers up to 2^53 exactly.
   double limit = element.isInteger(32) ? 0x1p31 : 0x1p53;
   if (isIndexElement(element) && !(value == std::trunc(value) && value >= -limit && value < limit))
-    return emitOpError() << "has value " << value << ", which " << element << " does not hold exactly";
+    return emitOpError() << "has value " << value << "; a constant of " << element << " must be an integer from -2^"
+                         << (element.isInteger(32) ? 31 : 53) << " to before 2^" << (element.isInteger(32) ? 31 : 53)
+                         << ", all of which an f64 holds";
   types.push_back(undecided(getResult().getType()));
   return success();
 }

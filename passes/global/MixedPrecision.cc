@@ -224,7 +224,8 @@ private:
           return minimize.emitOpError() << "has no loss_scale, but depends on @" << asF16.getVariable()
                                         << ", which is read as f16, in which small gradients are 0; give it "
                                         << "{loss_scale = " << nn::LossScaleAttr::get(&getContext(), LossScale())
-                                        << "}, or compute in bf16";
+                                        << "} (a LossScale among the options of minimize in C++ and Python), or "
+                                        << "compute in bf16";
     return success();
   }
 

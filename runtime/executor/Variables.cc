@@ -257,8 +257,8 @@ absl::Status checkStored(const SafetensorsFile &file, const std::string &tensor,
   if (!stored)
     return absl::InvalidArgumentError(absl::StrCat(
         "file '", file.path(), "' has no tensor '", tensor, "', from which variable @", variable.name, " (", wanted,
-        ") should be read; use a file that has it, or, with --load-known, what "
-        "the file and the model have in common"));
+        ") should be read; use a file that has it, or, with --load-known "
+        "(Session::loadKnown, or load_known in Python), what the file and the model have in common"));
   if (stored->type != variable.type || stored->shape != variable.shape)
     return absl::InvalidArgumentError(absl::StrCat("file '", file.path(), "': tensor '", tensor, "' is ", stored->dtype,
                                                    "[", absl::StrJoin(stored->shape, ", "), "], but the variable is ",

@@ -2,7 +2,9 @@
 the compilation, errors. Run as one rank by torch_check.py, as torch_cases.py is."""
 import re
 import types
+import warnings
 
+import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -167,9 +169,7 @@ CASES = {
     "a size that values decide": (Net(lambda m, h: h * h[: (h[:, 0] > 0).sum().item()].sum()), square,
                                   "local_scalar_dense.*torch.where"),
     # After the compilation
-    "a rate that the loop changes": (Net(lambda m, h: h), square, "lr of group 0 .* is 0.01, but it was 0.05 .*schedule="),
     "a momentum that changes": (Net(lambda m, h: h), square, "momentum of group 0 .* is 0.5, but it was 0"),
-    "a rate of a tensor that changes": (Net(lambda m, h: h), square, "lr of group 0"),
     "a group that comes later": (Net(lambda m, h: h), square, "2 parameter groups, but it had 1"),
     "a temperature that the loop changes": (Net(lambda m, h: h / m.t, t=1.0), square, "t is 0.5, but it was 1.0"),
     "a dropout that the loop changes": (Net(lambda m, h: m.d(h), d=nn.Dropout(0.0)), square, "d.p is 0.5, but it was 0.0"),
@@ -232,7 +232,6 @@ INPUTS = {"an integer input": torch.arange(48).reshape(6, 8), "a boolean input":
 
 # Optimizers of cases, where they are not SGD; by the model.
 OPTIMIZERS = {
-    "a rate of a tensor that changes": lambda m: torch.optim.Adam(m.parameters(), lr=torch.tensor(0.05)),
     "SGD with decay": lambda m: torch.optim.SGD(m.parameters(), 0.05, momentum=0.9, nesterov=True, weight_decay=0.3),
     "SGD with decay and groups": lambda m: torch.optim.SGD([{"params": m.l.parameters()}, {
         "params": [m.p], "weight_decay": 0.0, "lr": 0.1}], 0.05, momentum=0.9, weight_decay=0.3),
@@ -258,9 +257,7 @@ def left_alone(m, optimizer):
 
 # What a program does to the model and the optimizer after the compilation.
 CHANGES = {
-    "a rate that the loop changes": lambda m, o: o.param_groups[0].update(lr=0.01),
     "a momentum that changes": lambda m, o: o.param_groups[0].update(momentum=0.5),
-    "a rate of a tensor that changes": lambda m, o: o.param_groups[0]["lr"].mul_(0.5),
     "a group that comes later": lambda m, o: o.add_param_group({"params": [nn.Parameter(torch.ones(1))]}),
     "a temperature that the loop changes": lambda m, o: setattr(m, "t", 0.5),
     "a dropout that the loop changes": lambda m, o: setattr(m.d, "p", 0.5),
@@ -341,13 +338,75 @@ def random_numbers():
     return "ok"
 
 
+RATES = torch.optim.lr_scheduler
+SCHEDULERS = {
+    "none": lambda o: None,
+    "a warm-up from 0": lambda o: RATES.LambdaLR(o, [lambda step: step / 4, lambda step: 1.0]),
+    "warm restarts": lambda o: RATES.CosineAnnealingWarmRestarts(o, 2),
+    "one cycle": lambda o: RATES.OneCycleLR(o, [0.2, 0.1], total_steps=6, cycle_momentum=False),
+    "one after the other": lambda o: RATES.SequentialLR(o, [RATES.ConstantLR(o, 0.5, 2), RATES.ExponentialLR(o, 0.5)], [2]),
+    "a plateau": lambda o: RATES.ReduceLROnPlateau(o, patience=0, threshold=10.0),
+}
+
+
+def losses_with(scheduler_of, trains, rate):
+    """The losses of 6 steps, of which each is followed by one of the scheduler. trains: a function of the model and the
+    optimizer that returns a step."""
+    torch.manual_seed(0)
+    model = Net(lambda m, h: h * m.p, p=nn.Parameter(torch.ones(8)))
+    optimizer = torch.optim.AdamW([{"params": model.l.parameters()}, {"params": [model.p], "lr": 0.3}], rate)
+    scheduler = scheduler_of(optimizer)
+    step, losses = trains(model, optimizer), []
+    for _ in range(6):
+        losses.append(step())
+        if isinstance(scheduler, RATES.ReduceLROnPlateau):
+            scheduler.step(losses[-1])
+        elif scheduler:
+            scheduler.step()
+    return losses
+
+
+def eagerly(model, optimizer):
+
+    def step():
+        optimizer.zero_grad()
+        loss = square(model, X)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return step
+
+
+def by_splitcast(model, optimizer):
+    trainer = splitcast.torch.compile(model, square, {"x": X}, optimizer, enable_zero=0, whole_batch=True)
+    return lambda: trainer.step({"x": X})
+
+
+def schedulers():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*lr_scheduler.step.*before.*optimizer.step")
+        for name, scheduler_of in SCHEDULERS.items():
+            for rate_of in (float, torch.tensor):
+                expected, found = (losses_with(scheduler_of, trains, rate_of(0.05)) for trains in (eagerly, by_splitcast))
+                if not np.allclose(found, expected, rtol=1e-5):
+                    return "with %s: %s, but eagerly %s" % (name, found, expected)
+        try:
+            optimizer = torch.optim.SGD(Net(lambda m, h: h).parameters(), 0.1)
+            RATES.ExponentialLR(optimizer, 0.5)
+            splitcast.torch.compile(Net(lambda m, h: h), square, {"x": X}, optimizer, schedule=sc.CosineRate(10))
+        except sc.InvalidError as error:
+            return "ok" if "module does not have" in str(error) else "raises " + str(error)
+    return "is no error with schedule="
+
+
 def compiled(model, example, **options):
     return splitcast.torch.compile(model, square, example, torch.optim.SGD(model.parameters(), lr=0.1), enable_zero=0,
                                    whole_batch=True, **options)
 
 
 OTHERS = {"batches without names": batches_without_names, "what compile() refuses": what_compile_refuses,
-          "random numbers": random_numbers}
+          "random numbers": random_numbers, "schedulers": schedulers}
 
 
 common.main(common.Cases(CASES, INPUTS, OPTIMIZERS, CHANGES, OTHERS))

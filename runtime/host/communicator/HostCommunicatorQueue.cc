@@ -143,9 +143,11 @@ absl::Status CollectiveQueue::messageError(const Operation &operation, const abs
   std::string there = absl::StrCat("rank ", rankNames[operation.failedPeer()]);
   // InvalidArgument is reserved for calls that had no effect.
   if (absl::IsInvalidArgument(status))
-    return absl::FailedPreconditionError(absl::StrCat(here, " and ", there, " do not run the same collective (",
-                                                      status.message(),
-                                                      "); start all ranks with the same program, options and files"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(here, " and ", there, " do not run the same collective (", status.message(),
+                     "); start all ranks with the same program, options and files, and let all of "
+                     "them run functions and save, load, read and write variables "
+                     "in the same order"));
   if (absl::IsResourceExhausted(status))
     return absl::ResourceExhaustedError(
         absl::StrCat(here, " has no room for what ", there, " sends (", status.message(),

@@ -2,7 +2,7 @@
 // RUN: splitcast-opt %s -split-input-file -verify-diagnostics
 
 func.func @constant_c1() {
-  // expected-error @below {{'nn.constant' op has value 5.000000e-01, which 'i64' does not hold exactly}}
+  // expected-error @below {{'nn.constant' op has value 5.000000e-01; a constant of 'i64' must be an integer from -2^53 to before 2^53, all of which an f64 holds}}
   %0 = nn.constant 0.5 : tensor<4xi64>
   return
 }
@@ -10,7 +10,7 @@ func.func @constant_c1() {
 // -----
 
 func.func @constant_c1() {
-  // expected-error @below {{which 'i32' does not hold exactly}}
+  // expected-error @below {{; a constant of 'i32' must be an integer from -2^31 to before 2^31}}
   %0 = nn.constant 2147483648.0 : tensor<4xi32>
   return
 }

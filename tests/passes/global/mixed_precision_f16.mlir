@@ -26,7 +26,7 @@ func.func @unscaled(%x: tensor<2x4xf32>) {
   %w = sbp.read @w : tensor<4x4xf32>
   %0 = nn.matmul %x, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
   %1 = nn.reduce_sum %0 {dims = array<i64: 0, 1>} : (tensor<2x4xf32>) -> tensor<f32>
-  // expected-error @below {{'nn.minimize' op has no loss_scale, but depends on @w, which is read as f16, in which small gradients are 0; give it {loss_scale = #nn.loss_scale<initial = 6.553600e+04, growth = 2.000000e+00, backoff = 5.000000e-01, interval = 2.000000e+03>}, or compute in bf16}}
+  // expected-error @below {{'nn.minimize' op has no loss_scale, but depends on @w, which is read as f16, in which small gradients are 0; give it {loss_scale = #nn.loss_scale<initial = 6.553600e+04, growth = 2.000000e+00, backoff = 5.000000e-01, interval = 2.000000e+03>} (a LossScale among the options of minimize in C++ and Python), or compute in bf16}}
   nn.minimize %1 : tensor<f32> with #nn.sgd<lr = 0.5>
   return
 }

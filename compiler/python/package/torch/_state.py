@@ -98,15 +98,19 @@ def _changes(name):
 
 
 class Watched:
-    """The numbers of a model and of its optimizer as compile() has read them."""
+    """The numbers of a model and of its optimizer as compile() has read them.
 
-    def __init__(self, module, optimizer):
+    rates: by the number of a parameter group, the variable of its learning rate, which may change.
+    """
+
+    def __init__(self, module, optimizer, rates):
         self._parts = [(named(name, key), vars(part), key, value) for name, part in module.named_modules()
                        for key, value in vars(part).items()
                        if isinstance(value, NUMBERS) and key not in OWN and key != "training"]
         self._flags = [(name, parameter, parameter.requires_grad) for name, parameter in module.named_parameters()]
         self._optimizer = optimizer if isinstance(optimizer, torch.optim.Optimizer) else None
         self._groups = _groups_of(self._optimizer)
+        self._rates = rates
 
     def require_unchanged(self):
         for name, holder, key, before in self._parts:
@@ -122,6 +126,18 @@ class Watched:
         if self._optimizer is not None:
             self._require_same_groups()
 
+    def changed_rates(self):
+        """{variable: learning rate} of the groups whose rate is another than when this was called last. What the
+        optimizer counts as its steps, a scheduler asks for: there has been one."""
+        changed = {}
+        for number, variable in self._rates.items():
+            rate = _plain(self._optimizer.param_groups[number]["lr"])
+            if rate != self._groups[number]["lr"]:
+                changed[variable] = self._groups[number]["lr"] = rate
+        if self._optimizer is not None:
+            self._optimizer._opt_called = True
+        return changed
+
     def _require_same_groups(self):
         groups = self._optimizer.param_groups
         if len(groups) != len(self._groups):
@@ -130,16 +146,16 @@ class Watched:
         for number, (group, before) in enumerate(zip(groups, self._groups)):
             for key, value in before.items():
                 now = _plain(group.get(key))
-                if now != value:
+                if now != value and not (key == "lr" and number in self._rates):
                     raise sc.InvalidError(
                         "%s of group %d of the optimizer is %r, but it was %r when the model was compiled; its values "
-                        "are read only then: give schedule=, such as splitcast.CosineRate(...), to change the rate "
-                        "from step to step, or compile again" % (key, number, now, value))
+                        "are read only then, except learning rates without schedule=; compile again" %
+                        (key, number, now, value))
 
 
 def _groups_of(optimizer):
     """The hyperparameters of each parameter group."""
-    return [{key: _plain(value) for key, value in group.items() if key != "params"}
+    return [{key: _plain(value) for key, value in group.items() if key not in ("params", "initial_lr")}
             for group in (optimizer.param_groups if optimizer is not None else [])]
 
 

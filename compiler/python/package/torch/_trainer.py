@@ -1,6 +1,7 @@
 """splitcast.torch.compile and the Trainer that it returns."""
 import hashlib
 
+import numpy as np
 import splitcast as sc
 import torch
 
@@ -24,7 +25,7 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
       tensors here and in step() are the global batch. A tensor without dimensions (a temperature, say) is not split:
       all ranks must give the same value, and step() takes a number, too.
     optimizer: a splitcast.Optimizer, or a torch.optim.SGD, Adam, AdamW, RMSprop or Adagrad, whose hyperparameters and
-      parameter groups are read.
+      parameter groups are read. A scheduler of PyTorch may change its learning rates from step to step.
     enable_zero: a stage, or options as in Graph.compile.
     mesh: the axes of ranks, the first of which splits the batch's rows; by default {"dp": size()}. Ranks that differ
       only along other axes have the same rows.
@@ -59,7 +60,8 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
                                    for name, value in batch.items()})
             changed = importer.changed
             if function == "train":
-                default, groups, decays = _optimizer_of(_variables_of(module, graph.variable_names), optimizer)
+                default, groups, decays, rates = _optimizer_of(_variables_of(module, graph.variable_names), optimizer)
+                rates = _rates_to_follow(rates, optimizer, step_options)
                 graph.minimize(_with_decay(result, decays, importer.parameters_with_gradients(), step_options), default,
                                groups=groups, **step_options)
             graph.output("loss", result)
@@ -77,7 +79,8 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
     session = graph.compile(enable_zero=enable_zero)
     outputs = {name: dtype for name, (_, dtype) in importer.outputs.items()}
     _require_rows_of_outputs(session, outputs)
-    trainer = Trainer(graph, session, module, whole_batch, batch, outputs, Watched(module, optimizer))
+    trainer = Trainer(graph, session, module, whole_batch, batch, outputs,
+                      Watched(module, optimizer, rates))
     trainer._begin(module, constants)
     return trainer
 
@@ -102,9 +105,15 @@ class Trainer:
     def step(self, batch):
         """Takes one step on a batch, a dict like example_inputs; returns the mean loss of the global batch.
 
-        The model's and the optimizer's numbers are those of compile(); if one has changed, this raises InvalidError.
+        The model's and the optimizer's numbers are those of compile(); if one has changed, this raises InvalidError. But
+        the learning rates of an optimizer of PyTorch are those that it has now, on all ranks.
         """
         self._watched.require_unchanged()
+        rates = self._watched.changed_rates()
+        if rates:
+            sc.agree_alike(repr(sorted(rates.items())), "the learning rates of the optimizer")
+        for variable, rate in rates.items():
+            self.session.write(variable, np.float32(rate))
         return float(self._run("train", batch, ["loss"])[0])
 
     def evaluate(self, batch, outputs=False):
@@ -408,25 +417,23 @@ def _with_decay(loss, decays, parameters, options):
 
 def _optimizer_of(variables, optimizer):
     """(the default splitcast.Optimizer, a ParameterGroup for each further parameter group of the optimizer, the decays
-    that are added to gradients, by the variable's name)."""
+    that are added to gradients, by the variable's name, the variable of each parameter group's learning rate)."""
     if isinstance(optimizer, sc.Optimizer):
-        return optimizer, [], {}
+        return optimizer, [], {}, {}
     if type(optimizer) not in READ:
         raise sc.InvalidError("the optimizer is a %s; it must be a splitcast.Optimizer or one of %s" %
                               (type(optimizer).__name__, ", ".join("torch.optim." + each.__name__ for each in READ)))
     known = {id(parameter) for parameter in variables.of_module}
     if any(id(parameter) not in known for group in optimizer.param_groups for parameter in group["params"]):
         raise sc.InvalidError("the optimizer has parameters that the module does not have; add them to the module")
-    if any("initial_lr" in group for group in optimizer.param_groups):
-        raise sc.InvalidError("the optimizer has a learning-rate scheduler, which is not read; create the optimizer "
-                              "without one and give schedule=, such as splitcast.CosineRate(...)")
     if any(float(state.get("step", 1)) for state in optimizer.state.values()):  # Adagrad has a state from the start
         raise sc.InvalidError("the optimizer has taken steps, but its state is not read; create a new one")
     trained = {id(parameter): name for name, parameter in variables.parameters.items() if parameter.requires_grad}
-    groups, decays = [], {}
-    for group in optimizer.param_groups:
+    groups, decays, rates = [], {}, {}
+    for number, group in enumerate(optimizer.param_groups):
         members = [trained.pop(id(parameter)) for parameter in group["params"] if id(parameter) in trained]
         if members:
+            rates[number] = "optimizer.%slearning_rate" % ("group%d." % len(groups) if groups else "")
             groups.append((READ[type(optimizer)](group), members))
             decay = _decay_of(optimizer, group)
             decays.update({name: decay for name in members if decay})
@@ -434,4 +441,13 @@ def _optimizer_of(variables, optimizer):
         raise sc.InvalidError("the optimizer does not have %s; freeze them with requires_grad_(False), or add them" %
                               (", ".join(trained.values()) or "any parameter that the loss depends on"))
     return groups[0][0], [sc.ParameterGroup("group%d" % number, members, made)
-                          for number, (made, members) in enumerate(groups) if number > 0], decays
+                          for number, (made, members) in enumerate(groups) if number > 0], decays, rates
+
+
+def _rates_to_follow(rates, optimizer, step_options):
+    """Those learning rates that the optimizer's scheduler may change: all or, with schedule=, none."""
+    if step_options.get("schedule") is None:
+        return rates
+    if any("initial_lr" in group for group in getattr(optimizer, "param_groups", [])):
+        raise sc.InvalidError("the optimizer has a learning-rate scheduler, and there is a schedule=; leave one out")
+    return {}

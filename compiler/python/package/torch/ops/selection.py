@@ -15,9 +15,12 @@ ENTRIES = 64  # the most elements of a row that scatter sets
 
 # ---- By size ----
 def _scores(importer, x):
-    """x in a float type, without gradient. NaN is as large as infinity, since PyTorch finds it first."""
+    """x in a float type, without gradient. A NaN is infinity, and infinity the largest number, since PyTorch finds a NaN
+    first."""
     x = as_type(x, sc.f64) if is_integer(x) else sc.stop_gradient(x)
-    return sc.select(as_type(sc.compare(x, x, "ne"), x.dtype), importer.constant(math.inf, x.dtype), x)
+    largest = importer.constant(torch.finfo(importer.torch_type(x.dtype)).max, x.dtype)
+    below = sc.select(as_type(sc.compare(x, largest, "gt"), x.dtype), largest, x)
+    return sc.select(as_type(sc.compare(x, x, "ne"), x.dtype), importer.constant(math.inf, x.dtype), below)
 
 
 def _numbers(importer, x, dim):
