@@ -196,7 +196,7 @@ absl::StatusOr<int64_t> Checkpoints::resume(int64_t steps) {
     return status.ok() ? absl::StatusOr<int64_t>(step) : status;
   }
   return absl::NotFoundError(absl::StrCat("'", options->resume, "': has no complete checkpoint, of ", all.size(),
-                                          " in all; leave out --resume to begin anew"));
+                                          " in all; check the path, or leave out --resume to begin anew"));
 }
 
 //===----------------------------------------------------------------------===//

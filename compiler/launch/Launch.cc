@@ -4,6 +4,7 @@
 
 #include "compiler/launch/LaunchBackend.h"
 #include "compiler/launch/Profile.h"
+#include "compiler/launch/StandardOutput.h"
 #include "runtime/api/StatusMacros.h"
 #include "runtime/api/WithoutCollectives.h"
 #include "runtime/host/communicator/HostCommunicator.h"
@@ -339,6 +340,8 @@ int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options
   if (status.ok() && !flags.isHelpWanted()) {
     status = (*launch)->finish(body(**launch));
   }
+  if (status.ok())
+    status = flushOutput();
   return (*launch)->end(status);
 }
 

@@ -298,8 +298,14 @@ public:
 
   absl::Status run(const std::string &name) override {
     SPLITCAST_ASSIGN_OR_RETURN(const Function *function, find(name));
+    SPLITCAST_RETURN_IF_ERROR(broken);
     SPLITCAST_RETURN_IF_ERROR(agreeOn(name));
     absl::Status status = enqueueRuns(*function, kept.begin(name));
+    if (!status.ok() && communicator.size() > 1)
+      broken = absl::Status(status.code(), absl::StrCat("an earlier run of @", name,
+                                                        " has ended in the middle, and other "
+                                                        "ranks may have gone on: ",
+                                                        status.message()));
     if (status.ok())
       status = executor->wait();
     if (!status.ok())
@@ -569,6 +575,7 @@ private:
   std::unique_ptr<runtime::Executor> executor;
   std::unique_ptr<runtime::Variables> state;
   exec::KeptResults kept;
+  absl::Status broken; ///< not OK: ranks may be at different places of the program
   std::string ranLast; ///< the function that ran last, if there are several
 };
 

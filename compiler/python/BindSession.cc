@@ -56,6 +56,7 @@ class OwnedSession {
 public:
   static std::shared_ptr<OwnedSession> create(const std::shared_ptr<OwnedGraph> &graph, const py::object &enableZero,
                                               uint64_t seed) {
+    ThisRank::requireOwnProcess();
     const mlir::ModuleOp module = valueOrRaise(graph->graph.finish());
     ThisRank &job = ThisRank::get();
     SessionOptions options = sessionOptionsOf(job.launch());
@@ -69,11 +70,14 @@ public:
     return result;
   }
   ~OwnedSession() {
+    if (ThisRank::isForked())
+      (void)session.release();
     if (session)
       ThisRank::get().forget(number);
   }
 
   Session &get() {
+    ThisRank::requireOwnProcess();
     if (!session)
       raise(absl::FailedPreconditionError("the session was closed when the job ended; use it before"));
     return *session;

@@ -14,7 +14,8 @@ namespace splitcast::python {
 
 namespace {
 
-std::unique_ptr<ThisRank> thisRank;
+// It is never destroyed: a forked child must leave alone what it shares.
+std::unique_ptr<ThisRank> &thisRank = *new std::unique_ptr<ThisRank>;
 bool initFailed = false;
 
 } // namespace
@@ -55,7 +56,16 @@ ThisRank &ThisRank::get() {
   return *thisRank;
 }
 
-bool ThisRank::hasBegun() { return thisRank != nullptr; }
+bool ThisRank::hasBegun() { return thisRank && !isForked(); }
+
+bool ThisRank::isForked() { return thisRank && thisRank->process != getpid(); }
+
+void ThisRank::requireOwnProcess() {
+  if (isForked())
+    raise(absl::FailedPreconditionError("this process was forked from a rank, whose sessions and connections only the "
+                                        "rank itself may use; do it there, "
+                                        "or start a process of its own (multiprocessing's 'spawn')"));
+}
 
 void ThisRank::requireNotEnded() const {
   if (!ofRank)
@@ -98,6 +108,7 @@ void bindThisRank(py::module_ &module) {
   module.def(
       "exchange",
       [](const std::string &text, const std::string &what) {
+        ThisRank::requireOwnProcess();
         Launch &launch = ThisRank::get().launch();
         return valueOrRaise(unlocked([&] { return launch.communicator().exchange(text, {what}); }));
       },
@@ -107,6 +118,7 @@ void bindThisRank(py::module_ &module) {
   module.def(
       "agree_alike",
       [](const std::string &text, const std::string &what) {
+        ThisRank::requireOwnProcess();
         Launch &launch = ThisRank::get().launch();
         raiseUnlessOk(unlocked([&] { return launch.agreeAlike(text, what); }));
       },

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unistd.h>
 
 namespace splitcast::python {
 
@@ -22,8 +23,12 @@ public:
   /// Begins the rank. `options` are LaunchOptions, with the names of their flags: timeout=60, threads=2. All ranks call
   /// it, once per process; they agree on their options, and that all have their devices. Raises errors.
   static void begin(const pybind11::dict &options);
-  /// Whether the rank has begun; it may have ended since.
+  /// Whether the rank has begun; it may have ended since. In a child that it forked it has not.
   static bool hasBegun();
+  /// Whether this process was forked from the rank: it shares the rank's memory and connections, and may not use them.
+  static bool isForked();
+  /// Raises an error in such a process.
+  static void requireOwnProcess();
   /// Ends the job, with an error if one is given, which the other ranks are told. Returns the exit status.
   static int end(const std::optional<std::string> &error);
 
@@ -40,6 +45,7 @@ private:
   std::unique_ptr<Launch> ofRank; ///< null if the job has ended
   std::map<int64_t, std::function<void()>> closers;
   int64_t next = 0;
+  const pid_t process = getpid();
 };
 
 void bindThisRank(pybind11::module_ &module);

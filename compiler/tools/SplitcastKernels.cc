@@ -10,6 +10,7 @@
 #include "compiler/Pipelines.h"
 #include "compiler/graph/GraphDiagnostics.h"
 #include "compiler/launch/LaunchFlags.h"
+#include "compiler/launch/StandardOutput.h"
 #include "dialects/exec/Exec.h"
 #include "runtime/gpu/CallKernels.h"
 #include "runtime/gpu/PtxCompiler.h"
@@ -108,6 +109,8 @@ int main(int argc, char **argv) {
   }
   if (status.ok())
     status = splitcast::run(options);
+  if (status.ok())
+    status = splitcast::flushOutput();
   if (status.ok())
     return 0;
   fprintf(stderr, "splitcast-kernels: error: %s\n", std::string(status.message()).c_str());

@@ -33,6 +33,8 @@ template <typename OpT> LogicalResult verifyOperands(OpT op) {
     return op.emitOpError() << "takes query " << query << " and key " << key
                             << ", for whose scores a device needs more than " << sbp::kMostBytesText
                             << "; make them smaller";
+  if (!std::isfinite(op.getScale().convertToDouble()))
+    return op.emitOpError() << "has scale = " << op.getScale().convertToDouble() << "; it must be finite";
   if (!op.getMask())
     return success();
   ArrayRef<int64_t> mask = cast<RankedTensorType>(op.getMask().getType()).getShape();

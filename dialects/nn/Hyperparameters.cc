@@ -50,9 +50,9 @@ std::string_view toString(Bounds bounds) {
   case Bounds::UpToOne:
     return "a number of at least 0 and at most 1";
   case Bounds::Count:
-    return "a whole number of at least 1";
+    return "a whole number of at least 1 and at most 2^53";
   case Bounds::CountOrNone:
-    return "a whole number of at least 0";
+    return "a whole number of at least 0 and at most 2^53";
   case Bounds::CountToHundred:
     return "a whole number from 1 to 100";
   case Bounds::PowerOfTwo:

@@ -51,6 +51,11 @@ mlir::LogicalResult verifyCompute(mlir::Operation *op);
 
 // The element types that ops accept.
 inline bool isIndexElement(mlir::Type type) { return type.isInteger(32) || type.isInteger(64); }
+/// The element types of inputs: those that a rank's memory has.
+inline bool isStoredElement(mlir::Type type) {
+  return type.isSignlessInteger(1) || type.isSignlessInteger(8) || type.isSignlessInteger(32) ||
+         type.isSignlessInteger(64) || type.isF16() || type.isBF16() || type.isF32() || type.isF64();
+}
 inline bool isFloatElement(mlir::Type type) { return type.isF16() || type.isBF16() || type.isF32() || type.isF64(); }
 inline bool isDoubleElement(mlir::Type type) { return type.isF64(); }
 inline bool isElement(mlir::Type type) { return isIndexElement(type) || isFloatElement(type); }

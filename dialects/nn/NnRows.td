@@ -112,7 +112,7 @@ def Nn_AttentionOp : Nn_ComputeOp<"attention", [Differentiable, Library, Product
     ```
     - C1: All have four dimensions and one element type; key and value have one shape, the query their samples, heads,
       width.
-    - C2: A mask has the samples and keys of the key.
+    - C2: The scale is finite, and a mask has the samples and keys of the key.
     - C3: The memory for the scores [samples, heads, positions, keys], on any device and in the gradient, is at most
       2^63 - 1 bytes.
     - C4: Statistics have the query's samples, heads and positions, in this order; they are f64 if the query is, and

@@ -363,7 +363,9 @@ sbp::LoopSpec SliceOp::getLoopSpec() {
 LogicalResult SliceOp::inferResultTypes(Types &types) {
   RankedTensorType from = undecided(getInput().getType()), to = undecided(getResult().getType());
   int64_t dim = getDim(), start = getStart();
-  if (dim < 0 || dim >= from.getRank() || to.getRank() != from.getRank())
+  if (to.getRank() != from.getRank())
+    return emitOpError() << "slices " << from << " to " << to << "; both must have equally many dimensions";
+  if (dim < 0 || dim >= from.getRank())
     return emitOpError() << "slices dimension " << dim << " of " << from << "; it has " << from.getRank();
   SmallVector<int64_t> shape(from.getShape());
   shape[dim] = to.getDimSize(dim);

@@ -152,6 +152,8 @@ LogicalResult VariableOp::verify() {
   RankedTensorType type = getTensorType();
   if (getSymName().empty())
     return emitOpError() << "has no name; give it one";
+  if (getSymName().contains('\0'))
+    return emitOpError() << "has a zero byte in its name; leave it out";
   if (!type.hasStaticShape())
     return emitOpError() << "has type " << type << "; a variable must have a static shape";
   Type element = type.getElementType();

@@ -197,7 +197,9 @@ absl::Status readMesh(const std::string &text, std::vector<sbp::Axis> &mesh) {
         size > kMostRanks)
       return absl::InvalidArgumentError(absl::StrCat("'", part,
                                                      "' is not an axis of a mesh; write dp=D,pp=P,tp=T, the numbers of "
-                                                     "ranks that divide the batch, the blocks, and each block"));
+                                                     "ranks that divide the batch, the blocks, and each block, each "
+                                                     "from 1 to ",
+                                                     kMostRanks));
     if (std::any_of(mesh.begin(), mesh.end(), [&](const sbp::Axis &axis) { return axis.name == words[0]; }))
       return absl::InvalidArgumentError(absl::StrCat("axis '", words[0], "' is given twice; give it once"));
     if (!mesh.empty() && place < std::find(std::begin(kAxes), std::end(kAxes), mesh.back().name))

@@ -13,7 +13,7 @@
 
 #include "dialects/sbp/algebra/Sizes.h"
 
-#include "llvm/ADT/MapVector.h"
+#include <map>
 
 using namespace mlir;
 using namespace splitcast;
@@ -119,7 +119,7 @@ struct ClipGradients : splitcast::impl::ClipGradientsPassBase<ClipGradients> {
   }
 
   static LogicalResult clip(func::FuncOp function, const SymbolTable &symbols) {
-    llvm::MapVector<int64_t, SmallVector<nn::UpdateOp>> sets;
+    std::map<int64_t, SmallVector<nn::UpdateOp>> sets;
     for (auto update : llvm::make_early_inc_range(function.getOps<nn::UpdateOp>())) {
       if (update.getClipNormAttr())
         sets[update.getClipSetAttr().getInt()].push_back(update);

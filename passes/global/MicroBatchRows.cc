@@ -6,6 +6,7 @@
 #include "passes/global/SignatureProblem.h"
 
 #include <numeric>
+#include <set>
 
 using namespace mlir;
 using namespace splitcast;
@@ -140,7 +141,7 @@ private:
     if (!broadcast || !way.cutsRepeated)
       return std::nullopt;
     for (int64_t dim : broadcast.getDims())
-      if (batchExtents.contains(sbp::shapeOf(broadcast.getType())[dim]))
+      if (batchExtents.count(sbp::shapeOf(broadcast.getType())[dim]) > 0)
         return dim;
     return std::nullopt;
   }
@@ -240,7 +241,7 @@ private:
   sbp::Problem problem;
   llvm::MapVector<Value, int> numbers;
   DenseSet<Value> ofBatch, free;  ///< values that depend on a part of the batch; constants and ops on scalars
-  DenseSet<int64_t> batchExtents; ///< the extents of the inputs' split dimensions
+  std::set<int64_t> batchExtents; ///< the extents of the inputs' split dimensions
   SmallVector<Operation *> ops;   ///< the ops of the problem
   size_t next = 0;                ///< the next of these to follow
   MicroBatchRows rows;

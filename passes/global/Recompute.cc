@@ -129,6 +129,9 @@ private:
       }
       if (!isForward(&op) || isa<sbp::ReadOp>(op) || isReadAs(&op))
         continue;
+      if (isMemoryEffectFree(&op) &&
+          llvm::all_of(op.getOperands(), [&](Value operand) { return constants.contains(operand); }))
+        constants.insert(op.result_begin(), op.result_end());
       Place &place = places[&op];
       for (Value operand : op.getOperands()) {
         Place of = places.lookup(operand.getDefiningOp());
@@ -205,7 +208,8 @@ private:
         const Value operand = use.get(), made = clones.lookup(operand);
         if (made || sbp::isPlaceAlone(use))
           return made ? made : operand;
-        return isa<RankedTensorType>(operand.getType()) ? fenced(operand, group) : operand;
+        return isa<RankedTensorType>(operand.getType()) && !constants.contains(operand) ? fenced(operand, group)
+                                                                                        : operand;
       });
       Operation *copy = builder.clone(*op);
       copy->setOperands(operands);
@@ -255,6 +259,7 @@ private:
   DenseMap<Operation *, int64_t> numbers; ///< by op: its number in the block
   DenseMap<Operation *, Place> places;    ///< by forward op
   mutable DenseMap<Value, bool> leaving;  ///< by forward value: whether it leaves its group
+  DenseSet<Value> constants;              ///< forward values that depend on nothing: micro-batches may cut them
   DenseSet<Value> usedInBackward;         ///< the values that backward used before any clones
   DenseMap<Value, Value> clones;
   DenseMap<std::pair<Value, StringAttr>, Value> fences;

@@ -1,5 +1,6 @@
 // Verifies what all passes of the global level rely on, whether or not
 // signatures are decided yet.
+#include "dialects/nn/Nn.h"
 #include "dialects/sbp/EntryNames.h"
 #include "passes/global/Passes.h"
 
@@ -22,13 +23,13 @@ public:
 private:
   LogicalResult verify(Operation *op) {
     if (auto variable = dyn_cast<sbp::VariableOp>(op))
-      return verifyPlacement(op, variable.getType()); // its storage and update have the same placement
+      return verifyTensor(op, variable.getType()); // its storage and update have the same placement
     if (auto function = dyn_cast<func::FuncOp>(op))
       return verifyFunction(function);
     if (isa<ModuleOp>(op) && op != module) // no pass would look into it
       return op->emitOpError() << "is within another module; move its contents into the outer one";
     for (Type type : op->getResultTypes())
-      if (failed(verifyPlacement(op, type)))
+      if (failed(verifyTensor(op, type)))
         return failure();
     return success();
   }
@@ -39,7 +40,7 @@ private:
         if (!isa<RankedTensorType>(type))
           return function.emitOpError() << "@" << function.getSymName() << " " << verb << " " << type << " as " << what
                                         << " " << index << "; functions of the global level have ranked tensors only";
-        if (failed(verifyPlacement(function, type)))
+        if (failed(verifyTensor(function, type)))
           return failure();
       }
       return success();
@@ -49,19 +50,22 @@ private:
       return failure();
     for (Block &block : function.getBody())
       for (BlockArgument argument : block.getArguments())
-        if (failed(verifyPlacement(function, argument.getType())))
+        if (failed(verifyTensor(function, argument.getType())))
           return failure();
     return success();
   }
 
   /// Verifies that a signature is on the placement of the module, since passes
-  /// index it by the axes of that placement, and that there is no other
-  /// encoding, since passes drop it.
-  LogicalResult verifyPlacement(Operation *op, Type type) {
+  /// index it by the axes of that placement; that there is no other encoding,
+  /// since passes drop it; and that ranks can store the elements.
+  LogicalResult verifyTensor(Operation *op, Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (Attribute encoding = tensor ? tensor.getEncoding() : Attribute(); encoding && !isa<sbp::NdAttr>(encoding))
       return op->emitOpError() << "has a tensor of type " << type << ", whose encoding " << encoding
                                << " is no signature; write one as #sbp.nd, or leave it out";
+    if (tensor && !nn::isStoredElement(tensor.getElementType()))
+      return op->emitOpError() << "has a tensor of type " << type
+                               << "; its elements must be f16, bf16, f32, f64, i1, i8, i32 or i64";
     sbp::NdAttr signature = sbp::signatureOf(type);
     if (!signature || signature.getPlacement() == placement)
       return success();

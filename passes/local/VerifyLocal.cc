@@ -62,6 +62,12 @@ LogicalResult splitcast::verifyLocal(func::FuncOp function) {
   for (Type type : llvm::concat<const Type>(function.getArgumentTypes(), function.getResultTypes())) {
     if (!isa<RankedTensorType>(type))
       return function.emitOpError() << "takes or returns " << type << "; take and return tensors";
+    if (auto tensor = cast<RankedTensorType>(type);
+        !tensor.hasStaticShape() || !nn::isStoredElement(tensor.getElementType()))
+      return function.emitOpError()
+             << "takes or returns " << type
+             << "; tensors must have a static shape and elements of f16, bf16, f32, f64, i1, i8, "
+                "i32 or i64";
     if (sbp::signatureOf(type))
       return function.emitOpError() << "has a tensor with a signature; run 'sbp-localize'";
   }

@@ -377,6 +377,11 @@ absl::StatusOr<std::vector<std::string>> Variables::loadWeights(const std::strin
     weights.push_back({variable, found == tensors.end() ? variable->name : found->second});
     if (found != tensors.end())
       tensors.erase(found);
+    else if (status.ok() && file->find(variable->name))
+      status = absl::InvalidArgumentError(absl::StrCat("file '", path, "': tensor '", variable->name,
+                                                       "' is renamed to '", renamed(variable->name, renamings),
+                                                       "', so that none is left for variable @", variable->name,
+                                                       "; rename another to it, or leave that renaming out"));
   }
   if (status.ok())
     status = checkAll(*file, weights);

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <pthread.h>
 #include <semaphore.h>
 #include <thread>
 #include <unistd.h>
@@ -32,6 +33,16 @@ void noteSignal(int signal) {
   errno = error;
 }
 
+/// A forked child has no thread that waits for signals, which would thus do
+/// nothing: they end it, as by default.
+void forgetSignals() {
+  for (int signal : {SIGTERM, SIGINT}) {
+    struct sigaction action = {};
+    if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == noteSignal)
+      std::signal(signal, SIG_DFL);
+  }
+}
+
 /// Waits for a signal, and ends the process if nothing else does.
 void waitAndEnd(absl::Duration grace, const std::function<void(const absl::Status &)> &farewell) {
   while (sem_wait(signalled()) != 0) // a signal interrupted the wait
@@ -49,6 +60,7 @@ void waitAndEnd(absl::Duration grace, const std::function<void(const absl::Statu
 
 void watchSignals() {
   signalled();
+  [[maybe_unused]] static const int registered = pthread_atfork(nullptr, nullptr, forgetSignals);
   struct sigaction action = {};
   action.sa_handler = noteSignal;
   // The first signal restores the default action, so that a second one ends the

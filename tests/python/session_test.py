@@ -175,6 +175,13 @@ class Sessions(unittest.TestCase):
             left = third.load_weights(directory + "/all", [("b.*", "b.*")])
             self.assertIn("a.weight.exp_avg", left)
             self.assertTrue((third.read("a.weight") == changed).all())
+            with self.assertRaisesRegex(sc.InvalidError, "'a.weight' is renamed to 'c', so that none is left"):
+                third.load_weights(directory + "/all", [("a.weight", "c")])
+            third.write("a.weight", value)
+            kept, unused = third.load_known(directory + "/all")
+            self.assertIn("a.weight.exp_avg", unused)
+            self.assertNotIn("a.weight", kept)
+            self.assertTrue((third.read("a.weight") == changed).all())
 
     def test_tensors_outlive_their_graphs(self):
 

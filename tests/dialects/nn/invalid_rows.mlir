@@ -289,6 +289,14 @@ func.func @attention_result(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>) {
 
 // -----
 
+func.func @attention_c2(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>) {
+  // expected-error @below {{'nn.attention' op has scale = INF; it must be finite}}
+  %0 = nn.attention %q, %k, %k {scale = 0x7FF0000000000000 : f64} : (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>) -> tensor<2x5x3x4xf32>
+  return
+}
+
+// -----
+
 func.func @attention_c2(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %m: tensor<2x5xi64>, %n: tensor<7xi64>, %f: tensor<2x7xf32>) {
   // expected-error @below {{'nn.attention' op takes key 'tensor<2x7x3x4xf32>' and mask 'tensor<2x5xi64>'; a mask must have the key's first two dimensions, samples and keys}}
   %0 = nn.attention %q, %k, %k, %m {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x5xi64>) -> tensor<2x5x3x4xf32>

@@ -171,6 +171,14 @@ func.func @broadcast_c2_legal(%x: tensor<f32>) {
 // -----
 
 func.func @slice_c1(%x: tensor<4x3xf32>) {
+  // expected-error @below {{'nn.slice' op slices 'tensor<4x3xf32>' to 'tensor<2xf32>'; both must have equally many dimensions}}
+  %0 = nn.slice %x {dim = 0, start = 0} : (tensor<4x3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @slice_c1(%x: tensor<4x3xf32>) {
   // expected-error @below {{'nn.slice' op slices dimension 2 of 'tensor<4x3xf32>'; it has 2}}
   %0 = nn.slice %x {dim = 2 : i64, start = 0 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
   return

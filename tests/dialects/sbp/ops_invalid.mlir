@@ -6,6 +6,11 @@ sbp.variable @"" : tensor<4xf32>
 
 // -----
 
+// expected-error @below {{'sbp.variable' op has a zero byte in its name; leave it out}}
+sbp.variable @"a\00b" : tensor<4xf32>
+
+// -----
+
 // @variable_c1
 // expected-error @below {{'sbp.variable' op has type 'tensor<?x4xf32>'; a variable must have a static shape}}
 sbp.variable @dynamic : tensor<?x4xf32>

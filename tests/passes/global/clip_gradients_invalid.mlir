@@ -69,3 +69,13 @@ func.func @clip_gradients_c2_legal(%g: tensor<4xf32>) {
   nn.update @v, %h in %1 {clip_norm = 1.0, clip_set = 1} : tensor<4xf32> with #nn.sgd<lr = 0.5>
   return
 }
+
+// -----
+
+// Any number is one of a set.
+sbp.variable @w : tensor<4xf32>
+func.func @clip_gradients_c1_legal(%g: tensor<4xf32>) {
+  %0 = sbp.scope "update" of @w
+  nn.update @w, %g in %0 {clip_norm = 1.0, clip_set = 9223372036854775807} : tensor<4xf32> with #nn.sgd<lr = 0.5>
+  return
+}

@@ -25,3 +25,13 @@ func.func @f(%x: tensor<4xf32, #B>) {
   %0 = nn.tanh %x : (tensor<4xf32, #B>) -> tensor<4xf32, 3 : i8>
   return
 }
+
+// -----
+
+// Elements that no rank's memory has.
+// @verify_global_c1
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+// expected-error @below {{'func.func' op has a tensor of type 'tensor<4xindex, #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>>'; its elements must be f16, bf16, f32, f64, i1, i8, i32 or i64}}
+func.func @f(%x: tensor<4xindex, #B>) {
+  return
+}

@@ -17,3 +17,20 @@ func.func @lower_c1_legal(%x: tensor<4xf32> {ccl.global = tensor<4xf32>}) {
   }
   return
 }
+
+// -----
+
+// expected-error @below {{'func.func' op takes or returns 'tensor<?xf32>'; tensors must have a static shape and elements of f16, bf16, f32, f64, i1, i8, i32 or i64}}
+func.func @lower_c1(%x: tensor<?xf32> {ccl.global = tensor<8xf32>}) {
+  return
+}
+
+// -----
+
+// A kernel without results is none.
+func.func @lower_c1_legal() {
+  nn.fusion() : () -> () {
+    nn.yield
+  }
+  return
+}
