@@ -57,7 +57,13 @@ Tensor add(const Tensor &a, const Tensor &b, Caller at) { return binary<nn::AddO
 Tensor sub(const Tensor &a, const Tensor &b, Caller at) { return binary<nn::SubOp>("sub", at, a, b); }
 Tensor mul(const Tensor &a, const Tensor &b, Caller at) { return binary<nn::MulOp>("mul", at, a, b); }
 Tensor div(const Tensor &a, const Tensor &b, Caller at) { return binary<nn::DivOp>("div", at, a, b); }
-Tensor neg(const Tensor &x, Caller at) { return unary<nn::NegOp>("neg", at, x); }
+Tensor neg(const Tensor &x, Caller at) {
+  const bool isInteger = x.isValid() && (x.type() == ElementType::I32 || x.type() == ElementType::I64);
+  if (!isInteger)
+    return unary<nn::NegOp>("neg", at, x);
+  const WithinFunction within(x, "neg");
+  return sub(constantLike(x, 0.0, at), x, at);
+}
 Tensor exp(const Tensor &x, Caller at) { return unary<nn::ExpOp>("exp", at, x); }
 Tensor log(const Tensor &x, Caller at) { return unary<nn::LogOp>("log", at, x); }
 Tensor sqrt(const Tensor &x, Caller at) { return unary<nn::SqrtOp>("sqrt", at, x); }

@@ -96,6 +96,7 @@ def Nn_NegOp : Nn_Unary<"neg", "{{{0}, {}}}"> {
 def Nn_ExpOp : Nn_Unary<"exp", "{}", [WideOp]> {
   let summary = "e to the x";
   let description = [{
+    Computed in f32, it is 0 where the result would be a denormal number, below about -87.4.
     ```mlir
     %exp = nn.exp %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
     ```
@@ -105,6 +106,7 @@ def Nn_ExpOp : Nn_Unary<"exp", "{}", [WideOp]> {
 def Nn_LogOp : Nn_Unary<"log", "{}", [WideOp]> {
   let summary = "natural logarithm";
   let description = [{
+    Computed in f32, that of a denormal number is that of 2^-126, about -87.3.
     ```mlir
     %log = nn.log %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
     ```

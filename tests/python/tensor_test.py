@@ -36,12 +36,28 @@ class Numbers(Functions):
     def test_beside_integers(self):
         for dtype in (np.int32, np.int64):
             x = np.array([-3, 0, 2, 7], dtype)
-            for function in (lambda x: x + 1, lambda x: 5 - x, lambda x: 2 * x - 1, lambda x: x * True):
+            for function in (lambda x: x + 1, lambda x: 5 - x, lambda x: 2 * x - 1, lambda x: x * True, lambda x: -x):
                 found = values(function, x)
                 self.assertEqual((found.dtype, found.tolist()), (dtype, function(x).tolist()))
             self.assertEqual(values(lambda x: sc.maximum(x, 1), x).tolist(), [1, 1, 2, 7])
         with self.assertRaisesRegex(sc.InvalidError, "i64 meets 0.5, which is no integer; cast"):
             values(lambda x: x + 0.5, np.array([1]))
+
+    def test_of_large_numbers(self):
+        """Sums of f16 are wide, and large logits lose no digits."""
+        x = np.full((2, 300), 300, np.float16)
+        for function, expected in (
+            (sc.mean, 300),
+            (lambda x: sc.variance(x, [1]), [0, 0]),
+            (lambda x: sc.mse(x, x - 200), 40000),
+            (lambda x: sc.rms_norm(x, x[0] - 299), np.ones_like(x)),
+            (lambda x: sc.group_norm(x, x[0] - 299, x[0] - 299, 2), np.ones_like(x)),
+        ):
+            found = values(function, x)
+            self.assertEqual((found.dtype, found.tolist()), (np.float16, np.asarray(expected).tolist()))
+        logits = np.array([[1e4, 1e4], [1e7, 1e7 + 1], [-3e4, -3e4 - 1]], np.float32)
+        found = values(lambda x: sc.softmax_cross_entropy(x, sc.cast(sc.sum(0 * x, [1]), sc.i64)), logits)
+        np.testing.assert_allclose(found, [0.6931472, 1.3132617, 0.3132617], rtol=1e-6)
 
     def test_conditions_of_any_type(self):
         x, condition = normal(4), np.array([0.25, 0, np.nan, -1])
