@@ -467,7 +467,8 @@ static bool minimizeBy(GraphBuilder &b, Value loss, const Optimizer &optimizer, 
       groups.empty() ? ArrayAttr() : ArrayAttr::get(context, groups),
       options.variables.empty() ? ArrayAttr()
                                 : Builder(context).getStrArrayAttr(
-                                      SmallVector<StringRef>(options.variables.begin(), options.variables.end())));
+                                      SmallVector<StringRef>(options.variables.begin(), options.variables.end())),
+      options.gradientNorm);
 }
 
 /// Returns whether this graph made the tensor; otherwise it records an error.

@@ -171,6 +171,9 @@ struct StepOptions {
   /// norm of all of them together. clipValue: each element is clamped to [-clipValue, clipValue]. Both are above 0; at
   /// most one of them is set.
   std::optional<double> clipNorm = std::nullopt, clipValue = std::nullopt;
+  /// Whether the norm of all gradients together, before they are clipped, is kept in the variable
+  /// "optimizer.gradient_norm" (f64), for a session to read after a step.
+  bool gradientNorm = false;
   /// A factor on the loss for backward, so that small float types can represent the gradients: LossScale{}, which
   /// changes, or LossScale::fixed(1024). Gradients are divided by it before they are clipped and used. A step with a
   /// gradient that is not finite changes no variable. It is required if variables are read as f16. All steps of a graph

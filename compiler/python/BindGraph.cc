@@ -107,6 +107,7 @@ constexpr Option<StepOptions> kStepOptions[] = {
     {"schedule", [](StepOptions &to, const py::object &of) { to.schedule = of.cast<RateSchedule>(); }},
     {"clip_norm", [](StepOptions &to, const py::object &of) { to.clipNorm = of.cast<double>(); }},
     {"clip_value", [](StepOptions &to, const py::object &of) { to.clipValue = of.cast<double>(); }},
+    {"gradient_norm", [](StepOptions &to, const py::object &of) { to.gradientNorm = of.cast<bool>(); }},
     {"loss_scale", [](StepOptions &to, const py::object &of) { to.lossScale = of.cast<LossScale>(); }},
     {"groups", [](StepOptions &to, const py::object &of) { to.groups = of.cast<std::vector<ParameterGroup>>(); }},
     {"variables", [](StepOptions &to, const py::object &of) { to.variables = namesOf(of); }},
@@ -116,7 +117,8 @@ constexpr const char *kMinimizeDoc =
     "on.\n\n"
     "accumulate (1): the number of micro-batches that the step is computed in. accumulate_order: when gradients of "
     "micro-batches are reduced, per-micro-batch or per-step. reproducible: whether sums over the batch are exact. "
-    "schedule: a RateSchedule. clip_norm, clip_value: how gradients are clipped; give at most one. loss_scale: a "
+    "schedule: a RateSchedule. clip_norm, clip_value: how gradients are clipped; give at most one. gradient_norm: "
+    "whether the variable 'optimizer.gradient_norm' keeps the norm of all gradients before that. loss_scale: a "
     "LossScale. groups: a list of ParameterGroup. variables: the names of those that are trained, with stars for any "
     "characters; by default all that are trainable.";
 

@@ -64,7 +64,8 @@ def Nn_MinimizeOp : Nn_Op<"minimize"> {
     assignments still happen. With `{groups = [#nn.parameters<"no_decay" of ["*.bias"] with #nn.adamw<lr = 0.001,
     weight_decay = 0.0>>]}`, that optimizer updates the variables with matching names; its learning rate is the variable
     `optimizer.no_decay.learning_rate`. With `{variables = ["generator.*"]}`, it trains only the variables with such
-    names; the others are constants to this loss.
+    names; the others are constants to this loss. With `{gradient_norm}`, the norm of all gradients together, as they
+    are before they are clipped, is kept in the f64 variable `optimizer.gradient_norm`.
     - C1: The loss is a scalar.
     - C2: The optimizer and the schedule are known.
     - C3: clip_norm and clip_value are finite numbers above 0, and at most one of them is present.
@@ -75,7 +76,7 @@ def Nn_MinimizeOp : Nn_Op<"minimize"> {
   let arguments = (ins Nn_FloatTensor:$loss, AnyAttr:$optimizer, OptionalAttr<AnyAttr>:$schedule,
                        OptionalAttr<F64Attr>:$clip_norm, OptionalAttr<F64Attr>:$clip_value,
                        OptionalAttr<Nn_LossScaleAttr>:$loss_scale, OptionalAttr<Nn_ParametersArray>:$groups,
-                       OptionalAttr<ArrayAttr>:$variables);
+                       OptionalAttr<ArrayAttr>:$variables, UnitAttr:$gradient_norm);
   let assemblyFormat = "$loss attr-dict `:` type($loss) `with` $optimizer (`schedule` $schedule^)?";
   let hasVerifier = 1;
 }
@@ -86,7 +87,7 @@ def Nn_UpdateOp : Nn_Op<"update", [AttrSizedOperandSegments, DeclareOpInterfaceM
     'nn-differentiate' makes it, and 'nn-expand-optimizers' replaces it by elementwise ops and assignments. First,
     'nn-scale-losses' divides gradients by the number that they are `scaled by`. Then 'nn-clip-gradients' clips them, as
     nn.minimize says; updates of a function with the same `clip_set` share a norm. 'nn-differentiate' gives each loss
-    with a clip_norm a number of its own: 0, or one more than the largest clip_set in the function so far. If the number
+    with a norm a number of its own: 0, or one more than the largest clip_set in the function so far. If the number
     after `unless` is not 0, the update changes neither the variable nor any state. `group` is the variable's group of
     nn.minimize.
     ```mlir
@@ -95,7 +96,8 @@ def Nn_UpdateOp : Nn_Op<"update", [AttrSizedOperandSegments, DeclareOpInterfaceM
     ```
     - C1: The variable exists and has the gradient's shape and element type.
     - C2: The optimizer and the schedule are known.
-    - C3: clip_norm and clip_value are as nn.minimize allows, and there is a clip_set where there is a clip_norm.
+    - C3: clip_norm and clip_value are as nn.minimize allows, and there is a clip_set where there is a clip_norm or a
+      gradient_norm.
     - C4: The number after `scaled by` is a scalar of f32 or f64, and there is a loss_scale with it.
     - C5: The number after `unless` is a scalar of f64.
     - C6: The optimizer can update variables of this shape.
@@ -104,7 +106,8 @@ def Nn_UpdateOp : Nn_Op<"update", [AttrSizedOperandSegments, DeclareOpInterfaceM
                        Optional<Nn_DoubleTensor>:$unless, Sbp_TokenType:$scope, AnyAttr:$optimizer,
                        OptionalAttr<AnyAttr>:$schedule, OptionalAttr<F64Attr>:$clip_norm,
                        OptionalAttr<F64Attr>:$clip_value, OptionalAttr<I64Attr>:$clip_set,
-                       OptionalAttr<Nn_LossScaleAttr>:$loss_scale, OptionalAttr<StrAttr>:$group);
+                       OptionalAttr<Nn_LossScaleAttr>:$loss_scale, OptionalAttr<StrAttr>:$group,
+                       UnitAttr:$gradient_norm);
   let assemblyFormat = "$variable `,` $gradient (`scaled` `by` $scale^ `:` type($scale))? (`unless` $unless^ `:` type($unless))? `in` $scope attr-dict `:` type($gradient) `with` $optimizer (`schedule` $schedule^)?";
 }
 

@@ -68,8 +68,9 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (undecided(variable.getType()) != undecided(getGradient().getType()))
     return emitOpError() << "has a gradient of type " << undecided(getGradient().getType()) << ", but @"
                          << getVariable() << " is " << undecided(variable.getType());
-  if (getClipNormAttr() && !getClipSetAttr())
-    return emitOpError() << "has clip_norm and no clip_set; give the number that updates with a common norm share";
+  if ((getClipNormAttr() || getGradientNorm()) && !getClipSetAttr())
+    return emitOpError() << "has " << (getClipNormAttr() ? "clip_norm" : "gradient_norm")
+                         << " and no clip_set; give the number that updates with a common norm share";
   if (failed(verifyOptimizer(*this)) || failed(verifyClips(*this)))
     return failure();
   if (getScale() && !canScale(getScale().getType()))

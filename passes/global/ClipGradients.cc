@@ -9,6 +9,7 @@
 //            nn.update @w, %f * %c in %s         nn.update @v, %k * %c in %t
 #include "passes/global/GroupSums.h"
 #include "passes/global/Passes.h"
+#include "passes/global/ScalarVariables.h"
 #include "passes/global/UpdateScopes.h"
 
 #include "dialects/sbp/algebra/Sizes.h"
@@ -33,34 +34,26 @@ Value fencedGradient(OpBuilder &b, nn::UpdateOp update) {
   return b.create<sbp::FenceOp>(update.getLoc(), update.getGradient(), update.getScope());
 }
 
-void setClipped(nn::UpdateOp update, Value gradient) {
-  update.getGradientMutable().assign(gradient);
-  update.removeClipNormAttr();
-  update.removeClipValueAttr();
-  update.removeClipSetAttr();
-}
-
 void clipByValue(nn::UpdateOp update) {
   OpBuilder b(update);
   const double most = update.getClipValueAttr().getValueAsDouble();
-  setClipped(update, b.create<nn::ClampOp>(update.getLoc(), fencedGradient(b, update), -most, most));
+  update.getGradientMutable().assign(b.create<nn::ClampOp>(update.getLoc(), fencedGradient(b, update), -most, most));
+  update.removeClipValueAttr();
 }
 
 /// Updates of one function that share a norm, in their order.
 class SharedNorm {
 public:
-  SharedNorm(ArrayRef<nn::UpdateOp> updates, const SymbolTable &symbols)
+  SharedNorm(ArrayRef<nn::UpdateOp> updates, SymbolTable &symbols)
       : updates(updates), first(updates.front()), symbols(symbols), b(first) {}
 
   LogicalResult verify() {
     int64_t elements = 0;
     for (nn::UpdateOp update : updates) {
-      if (update.getClipNormAttr() != first.getClipNormAttr())
+      if (update.getClipNormAttr() != first.getClipNormAttr() || update.getGradientNorm() != first.getGradientNorm())
         return update.emitOpError() << "of @" << update.getVariable() << " shares a norm with that of @"
-                                    << first.getVariable()
-                                    << ", but they have clip_norm = " << update.getClipNormAttr().getValueAsDouble()
-                                    << " and " << first.getClipNormAttr().getValueAsDouble()
-                                    << "; give both the same, or one of them another clip_set";
+                                    << first.getVariable() << ", but they have " << describe(update) << " and "
+                                    << describe(first) << "; give both the same, or one of them another clip_set";
       Operation *maker = update.getGradient().getDefiningOp();
       if (maker && !maker->isBeforeInBlock(first))
         return update.emitOpError() << "of @" << update.getVariable() << " shares a norm with that of @"
@@ -76,7 +69,7 @@ public:
     return success();
   }
 
-  void write() {
+  LogicalResult write() {
     GroupSums parts;
     SmallVector<Value> fenced;
     moveScopesBefore(updates, first);
@@ -86,51 +79,85 @@ public:
       parts.add(symbols.lookup<sbp::VariableOp>(update.getVariable()),
                 b.create<nn::SquarePartsOp>(update.getLoc(), fenced.back()));
     }
-    const nn::Expr coefficient = coefficientOf(parts);
-    for (size_t i = 0; i < updates.size(); ++i) {
-      nn::UpdateOp update = updates[i];
-      const nn::Expr whole = exprOf(b, update.getLoc(), fenced[i]);
-      setClipped(update, (whole * coefficient.as(whole)).value());
+    const Location loc = first.getLoc();
+    const nn::Expr norm = sqrt(exprOf(b, loc, b.create<nn::TotalOfPartsOp>(loc, parts.total(b, loc))));
+    if (first.getGradientNorm() && failed(keep(norm)))
+      return failure();
+    if (first.getClipNormAttr())
+      clip(fenced, coefficientOf(norm));
+    for (nn::UpdateOp update : updates) {
+      update.removeClipNormAttr();
+      update.removeClipSetAttr();
+      update.removeGradientNormAttr();
     }
+    return success();
   }
 
 private:
-  nn::Expr coefficientOf(const GroupSums &parts) {
-    const Location loc = first.getLoc();
-    const nn::Expr square = exprOf(b, loc, b.create<nn::TotalOfPartsOp>(loc, parts.total(b, loc)));
+  static std::string describe(nn::UpdateOp update) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    if (update.getClipNormAttr())
+      stream << "clip_norm = " << update.getClipNormAttr().getValueAsDouble();
+    if (update.getGradientNorm())
+      stream << (text.empty() ? "" : " with ") << "gradient_norm";
+    return text;
+  }
+
+  /// Assigns the norm to its variable.
+  LogicalResult keep(const nn::Expr &norm) {
+    auto like = symbols.lookup<sbp::VariableOp>(first.getVariable());
+    sbp::VariableOp kept = scalarVariable(symbols, kGradientNormName, b.getF64Type(), 0.0, like);
+    if (!kept)
+      return first.emitOpError() << "keeps the norm of gradients in @" << kGradientNormName
+                                 << ", but that is something else; rename it";
+    b.create<sbp::AssignOp>(first.getLoc(), FlatSymbolRefAttr::get(kept.getSymNameAttr()), norm.value());
+    return success();
+  }
+
+  nn::Expr coefficientOf(const nn::Expr &norm) {
     const double most = first.getClipNormAttr().getValueAsDouble();
-    const nn::Expr numerator = exprOf(b, loc, nn::splat(b, loc, square.value().getType(), most));
+    const nn::Expr numerator = exprOf(b, first.getLoc(), nn::splat(b, first.getLoc(), norm.value().getType(), most));
     // The coefficient is exactly 1 where the norm is less than `most`.
-    return numerator / (relu(sqrt(square) + (kBesideNorm - most)) + most);
+    return numerator / (relu(norm + (kBesideNorm - most)) + most);
+  }
+
+  void clip(ArrayRef<Value> fenced, const nn::Expr &coefficient) {
+    for (auto [update, gradient] : llvm::zip(updates, fenced)) {
+      const nn::Expr whole = exprOf(b, nn::UpdateOp(update).getLoc(), gradient);
+      nn::UpdateOp(update).getGradientMutable().assign((whole * coefficient.as(whole)).value());
+    }
   }
 
   ArrayRef<nn::UpdateOp> updates;
   nn::UpdateOp first;
-  const SymbolTable &symbols;
+  SymbolTable &symbols;
   OpBuilder b;
 };
 
 struct ClipGradients : splitcast::impl::ClipGradientsPassBase<ClipGradients> {
   void runOnOperation() override {
-    const SymbolTable symbols(getOperation());
+    SymbolTable symbols(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (failed(clip(function, symbols)))
         return signalPassFailure();
   }
 
-  static LogicalResult clip(func::FuncOp function, const SymbolTable &symbols) {
+  static LogicalResult clip(func::FuncOp function, SymbolTable &symbols) {
     std::map<int64_t, SmallVector<nn::UpdateOp>> sets;
     for (auto update : llvm::make_early_inc_range(function.getOps<nn::UpdateOp>())) {
-      if (update.getClipNormAttr())
+      if (update.getClipNormAttr() || update.getGradientNorm())
         sets[update.getClipSetAttr().getInt()].push_back(update);
       else if (update.getClipValueAttr())
         clipByValue(update);
     }
     for (const auto &[number, updates] : sets) {
       SharedNorm norm(updates, symbols);
-      if (failed(norm.verify()))
+      if (failed(norm.verify()) || failed(norm.write()))
         return failure();
-      norm.write();
+      for (nn::UpdateOp update : updates)
+        if (update.getClipValueAttr())
+          clipByValue(update);
     }
     return success();
   }

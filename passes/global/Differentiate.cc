@@ -406,8 +406,8 @@ private:
 
   LogicalResult emitUpdates() {
     // Only the updates of this loss share a norm.
-    const IntegerAttr set =
-        minimize.getClipNormAttr() ? builder.getI64IntegerAttr(updates.unusedClipSet()) : IntegerAttr();
+    const bool hasNorm = minimize.getClipNormAttr() || minimize.getGradientNorm();
+    const IntegerAttr set = hasNorm ? builder.getI64IntegerAttr(updates.unusedClipSet()) : IntegerAttr();
     SmallVector<std::pair<FlatSymbolRefAttr, Value>> sums; // updates may need all of them
     for (auto &[symbol, contributions] : llvm::reverse(variables)) {
       GradientSum all;
@@ -437,7 +437,7 @@ private:
     updates.add(builder.create<nn::UpdateOp>(loc, variable, gradient, scale, /*unless=*/Value(), scope, optimizer,
                                              minimize.getScheduleAttr(), minimize.getClipNormAttr(),
                                              minimize.getClipValueAttr(), clipSet, minimize.getLossScaleAttr(),
-                                             *group ? group->getName() : StringAttr()));
+                                             *group ? group->getName() : StringAttr(), minimize.getGradientNormAttr()));
     return success();
   }
 

@@ -101,7 +101,8 @@ def ClipGradientsPass : Pass<"nn-clip-gradients", "mlir::ModuleOp"> {
     A gradient is clipped after it is fenced in the scope of its update, so that it may lie as ZeRO stores the variable.
     Its sum of squares is made of parts whose sums are exact (nn.square_parts): so nothing is gathered for the norm,
     ranks add up 24 numbers, and the bits are the same at every stage. First the parts of each group's variables are
-    added up, since the variables of a group lie alike, then those of the groups. Gradients whose norm is at most
+    added up, since the variables of a group lie alike, then those of the groups. With gradient_norm, the norm is
+    assigned to @optimizer.gradient_norm; without clip_norm, nothing else is made of it. Gradients whose norm is at most
     clip_norm do not change by a bit; others are multiplied by clip_norm / (norm + 10^-6), as PyTorch's clip_grad_norm_
     does. This pass runs after 'nn-differentiate' and before 'nn-expand-optimizers'. From
     tests/passes/global/clip_gradients_example.mlir:
@@ -112,7 +113,7 @@ def ClipGradientsPass : Pass<"nn-clip-gradients", "mlir::ModuleOp"> {
     %clipped = nn.mul %f, %coefficient : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
     nn.update @w, %clipped in %scope : tensor<4xf32> with #nn.sgd<lr = 0.5>
     ```
-    - C1: Updates that share a norm have the same clip_norm.
+    - C1: Updates that share a norm have the same clip_norm, and all or none of them gradient_norm.
     - C2: Their gradients are made before the first of these updates.
     - C3: Together they have at most 2^34 elements.
   }];

@@ -22,6 +22,9 @@ mlir::Value readUndecided(mlir::OpBuilder &b, mlir::Location loc, sbp::VariableO
 inline constexpr llvm::StringLiteral kLossScaleName = "optimizer.loss_scale",
                                      kFiniteStepsName = "optimizer.finite_steps";
 
+/// The norm of all gradients of the last step that kept it, before they were clipped, f64.
+inline constexpr llvm::StringLiteral kGradientNormName = "optimizer.gradient_norm";
+
 } // namespace splitcast
 
 #endif // SPLITCAST_PASSES_GLOBAL_SCALARVARIABLES_H

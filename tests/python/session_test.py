@@ -183,6 +183,18 @@ class Sessions(unittest.TestCase):
             self.assertNotIn("a.weight", kept)
             self.assertTrue((third.read("a.weight") == changed).all())
 
+    def test_keeps_the_norm_of_gradients(self):
+        x = np.arange(30, dtype=np.float32).reshape(6, 5) / 16
+        for options in ({}, {"clip_norm": 0.25}, {"clip_value": 0.01}, {"accumulate": 3}, {"loss_scale": sc.LossScale()}):
+            graph = sc.Graph()
+            graph.function("train")
+            z = sc.matmul(graph.input("x", sc.f32, (6, 5), sc.split(0)), graph.variable("w", (5, 4), sc.Init.constant(0.5)))
+            graph.minimize(sc.mean(z * z), sc.Sgd(1e-3), gradient_norm=True, **options)
+            session = graph.compile()
+            session.step(x=x)
+            expected = np.linalg.norm(2 * x.T @ (x @ np.full((5, 4), 0.5)) / 24)
+            self.assertAlmostEqual(float(session.read("optimizer.gradient_norm")), expected, places=5)
+
     def test_tensors_outlive_their_graphs(self):
 
         def made():

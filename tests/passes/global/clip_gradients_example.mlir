@@ -37,3 +37,35 @@ func.func @by_value(%g: tensor<4xf32>) {
   nn.update @w, %g in %0 {clip_value = 0.5} : tensor<4xf32> with #nn.sgd<lr = 0.5>
   return
 }
+
+// The norm is kept as it is before it is clipped to.
+// CHECK: sbp.variable @optimizer.gradient_norm init #sbp.constant<0.000000e+00{{.*}} : tensor<f64> {{.*}}frozen
+// CHECK-LABEL: func.func @kept
+// CHECK: %[[f:.*]] = sbp.fence %arg0
+// CHECK: %[[square:.*]] = nn.total_of_parts
+// CHECK-NEXT: %[[norm:.*]] = nn.sqrt %[[square]]
+// CHECK-NEXT: sbp.assign @optimizer.gradient_norm, %[[norm]] : tensor<f64>
+// CHECK: %[[clipped:.*]] = nn.mul %[[f]]
+// CHECK: nn.update @w, %[[clipped]] in %{{.*}} : tensor<4xf32> with
+func.func @kept(%g: tensor<4xf32>) {
+  %0 = sbp.scope "update" of @w
+  nn.update @w, %g in %0 {clip_norm = 1.0, clip_set = 0, gradient_norm} : tensor<4xf32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// Nothing else is made of it, or a value clips.
+// CHECK-LABEL: func.func @kept_alone
+// CHECK: %[[f:.*]] = sbp.fence %arg0
+// CHECK: %[[k:.*]] = sbp.fence %arg0
+// CHECK: sbp.assign @optimizer.gradient_norm
+// CHECK-NOT: nn.mul
+// CHECK: nn.update @w, %arg0 in %{{.*}} : tensor<4xf32> with
+// CHECK: %[[clamped:.*]] = nn.clamp
+// CHECK-NEXT: nn.update @v, %[[clamped]] in %{{.*}} : tensor<2x3xf32> with
+func.func @kept_alone(%g: tensor<4xf32>, %h: tensor<2x3xf32>) {
+  %0 = sbp.scope "update" of @w
+  nn.update @w, %g in %0 {clip_set = 0, gradient_norm} : tensor<4xf32> with #nn.sgd<lr = 0.5>
+  %1 = sbp.scope "update" of @v
+  nn.update @v, %h in %1 {clip_set = 0, gradient_norm, clip_value = 0.5} : tensor<2x3xf32> with #nn.sgd<lr = 0.5>
+  return
+}

@@ -7,7 +7,7 @@ func.func @clip_gradients_c1(%g: tensor<4xf32>) {
   %0 = sbp.scope "update" of @w
   nn.update @w, %g in %0 {clip_norm = 1.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>
   %1 = sbp.scope "update" of @v
-  // expected-error @below {{'nn.update' op of @v shares a norm with that of @w, but they have clip_norm = 2.000000e+00 and 1.000000e+00; give both the same, or one of them another clip_set}}
+  // expected-error @below {{'nn.update' op of @v shares a norm with that of @w, but they have clip_norm = 2.000000e+00 and clip_norm = 1.000000e+00; give both the same, or one of them another clip_set}}
   nn.update @v, %g in %1 {clip_norm = 2.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>
   return
 }
@@ -77,5 +77,29 @@ sbp.variable @w : tensor<4xf32>
 func.func @clip_gradients_c1_legal(%g: tensor<4xf32>) {
   %0 = sbp.scope "update" of @w
   nn.update @w, %g in %0 {clip_norm = 1.0, clip_set = 9223372036854775807} : tensor<4xf32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+sbp.variable @v : tensor<4xf32>
+func.func @clip_gradients_c1(%g: tensor<4xf32>) {
+  %0 = sbp.scope "update" of @w
+  nn.update @w, %g in %0 {clip_norm = 1.0, clip_set = 0, gradient_norm} : tensor<4xf32> with #nn.sgd<lr = 0.5>
+  %1 = sbp.scope "update" of @v
+  // expected-error @below {{'nn.update' op of @v shares a norm with that of @w, but they have clip_norm = 1.000000e+00 and clip_norm = 1.000000e+00 with gradient_norm; give both the same, or one of them another clip_set}}
+  nn.update @v, %g in %1 {clip_norm = 1.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+sbp.variable @optimizer.gradient_norm : tensor<4xf32>
+func.func @taken(%g: tensor<4xf32>) {
+  %0 = sbp.scope "update" of @w
+  // expected-error @below {{'nn.update' op keeps the norm of gradients in @optimizer.gradient_norm, but that is something else; rename it}}
+  nn.update @w, %g in %0 {clip_set = 0, gradient_norm} : tensor<4xf32> with #nn.sgd<lr = 0.5>
   return
 }
