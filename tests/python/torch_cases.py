@@ -137,6 +137,15 @@ def quotients_without_fractions(model, h):
             h * torch.div(h.detach(), h.mean(), rounding_mode="floor"))
 
 
+def chosen_integers(model, h):
+    """As RoBERTa chooses the types of its tokens."""
+    x, at = (h * 9).long(), (h[:, :3] > 0).long()
+    chosen = torch.gather(x, 1, at) + torch.gather(torch.arange(8).expand(6, 8), 1, at) + torch.take_along_dim(
+        x.int(), at, 1) + F.embedding(at, x[0][:, None])[..., 0]
+    placed = x.scatter(1, at, 5).scatter_add(1, at, -x) + x.index_put((torch.tensor([1, 1]),), x[0], accumulate=True)
+    return 0.1 * h * placed + 0.1 * (h[:, :3] * chosen).mean()
+
+
 def angles(model, h):
     of_points = torch.atan2(h, h.flip(1)) + torch.atan2(h, -h.abs() * 1e-3)
     near_0 = torch.atan(h * 1e-9) * 1e9 + torch.asin(h * 1e-9) * 1e9 + torch.acos(1 - h.abs() * 1e-3 - 1e-4)
@@ -169,6 +178,7 @@ CASES = {
     "indices": (Net(lambda m, h: h[:, torch.tensor([1, 1, -1])] + h[torch.tensor([[5, 0, 5]])].mean()), square, None),
     "pairs of indices": (Net(lambda m, h: h[torch.arange(6), torch.tensor([0, 7, 3, 3, 1, 0])]), square, None),
     "gathered": (Net(lambda m, h: torch.gather(h, 1, torch.arange(18).reshape(6, 3) % 8)), square, None),
+    "integers at indices": (Net(chosen_integers), small_square, None),
     "positions": (Net(cumulative, e=nn.Embedding(9, 8, padding_idx=0)), square, None),
     # Functions
     "activations": (Net(lambda m, h: F.silu(h) + F.softplus(h) + F.leaky_relu(h) + F.elu(h) + F.hardswish(h) + F.mish(h) +

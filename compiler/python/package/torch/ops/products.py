@@ -7,8 +7,8 @@ import string
 import splitcast as sc
 import torch
 
-from splitcast.torch.ops.shapes import diagonal_of, transposed
-from splitcast.torch.ops.table import Missing, as_type, expand_to, op, product_of
+from splitcast.torch.ops.shapes import diagonal_of, rows_at, transposed
+from splitcast.torch.ops.table import Missing, as_type, expand_to, is_integer, op, product_of
 
 # ---- Products ----
 def rows_of(x):
@@ -138,6 +138,8 @@ def embedding(importer, table, ids, padding=-1, by_frequency=False, sparse=False
     if by_frequency:
         raise Missing("scale_grad_by_freq is not supported; gradients are sums here")
     ids = importer.tensor(ids)
+    if is_integer(table):
+        return rows_at(importer, table, 0, ids)
     rows = sc.embedding(table, ids)
     if padding < 0:
         return rows

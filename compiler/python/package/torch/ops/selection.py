@@ -144,6 +144,8 @@ def _sorted(importer, x, dim, descending):
 def scatter(importer, x, dim, index, source):
     """Sets or adds the elements of a row one after the other."""
     x, dim = importer.tensor(x), positive(dim, len(x.shape))
+    if is_integer(x):  # exact up to 2^53
+        return as_type(scatter(importer, as_type(x, sc.f64), dim, index, source), x.dtype)
     count = index.shape[dim]
     if count > ENTRIES or any(index.shape[each] != x.shape[each] for each in range(len(x.shape)) if each != dim):
         raise Missing("an index %s of %s along dimension %d is not supported; it must have at most %d elements there, and "
@@ -218,6 +220,9 @@ def _flat(places, shape):
 
 def _put_at(importer, x, rank, places, values, accumulate):
     """Sets or adds to the elements at constant indices of the first `rank` dimensions; of equal ones, the last sets."""
+    if is_integer(x):
+        floats = [as_type(each, sc.f64) for each in (x, values)]
+        return as_type(_put_at(importer, floats[0], rank, places, floats[1], accumulate), x.dtype)
     extents, rest = list(x.shape[:rank]), list(x.shape[rank:])
     count, total = places.numel(), product_of(extents)
     if not count:

@@ -265,6 +265,8 @@ def index(importer, x, indices):
 def gather(importer, x, dim, index, sparse_grad=False):
     """Looks elements up in a table with one element per row, after computing each element's row number."""
     x, index = importer.tensor(x), importer.tensor(index)
+    if is_integer(x):  # exact up to 2^53
+        return as_type(gather(importer, as_type(x, sc.f64), dim, index), x.dtype)
     rank = len(x.shape)
     dim = positive(dim, rank)
     place = None
