@@ -40,6 +40,19 @@ def grouped_heads(model, h):
     return F.scaled_dot_product_attention(q, q[:, :2], q[:, 2:], is_causal=True, enable_gqa=True)
 
 
+def attention_of_widths(model, h):
+    """Values that are wider and narrower than the keys, and several dimensions of samples."""
+    q, mask = h.view(2, 3, 2, 4).transpose(1, 2), torch.arange(9.0).view(3, 3)
+    wide = F.scaled_dot_product_attention(q, q, torch.cat([q, q * q], -1)[..., :7], is_causal=True)
+    narrow = F.scaled_dot_product_attention(q, q * 2, q[..., :3], attn_mask=mask, scale=0.7)
+    x = h.view(1, 2, 3, 2, 4)
+    masks = (torch.arange(2)[:, None] >= torch.arange(2)) | (torch.arange(6).view(1, 2, 3, 1, 1) == 2)
+    of_batch = h.mean(1).view(1, 2, 3, 1, 1) * torch.arange(2.0)
+    many = sum(F.scaled_dot_product_attention(x, x * 2, x, attn_mask=each) for each in (
+        None, masks, of_batch, of_batch[0, 0], masks[0], of_batch[0]))
+    return wide.mean() + narrow.mean() + many
+
+
 def images(model, h):
     """[6, 8] to 2 images of 3 channels, larger by what is repeated."""
     return model.body(image(h).repeat(1, 1, 3, 2)).flatten(1)
@@ -323,6 +336,9 @@ CASES = {
     "biases far below 0": (Net(lambda m, h: attended(h, -20 * torch.arange(6.)[None] - 7e4) + attended(
         h, torch.tensor([[-2e9, -1e9, -torch.inf, -3e9, -3e38, -4e9]])) + attended(h, torch.full((6, 6), -3e38).triu(1))),
                            square, None),
+    "attention of several widths": (Net(attention_of_widths), square, None),
+    "attention of one key for all samples": (Net(lambda m, h: F.scaled_dot_product_attention(
+        h.view(2, 3, 2, 4), h[:3].view(1, 3, 2, 4), h[:3].view(1, 3, 2, 4))), square, "scaled_dot_product_attention.*positions, width"),
     "positions that see no key": (Net(rows_that_see_nothing), square, None),
     "the last of each row": (Net(last_of_rows), square, None),
     # At kinks, and of other types
@@ -346,6 +362,16 @@ CASES = {
     "one over integers": (Net(lambda m, h: h * (1 / (1 + (h > 0).long())) + h / (h > 0).sum()), square, None),
     "more functions": (Net(lambda m, h: torch.sinh(h) + torch.cosh(h) + torch.tan(h / 9) + torch.log2(h * h + 1) + torch.log10(
         h * h + 2) + torch.exp2(h) + torch.pow(3, h) + torch.sinh(h * 1e-9) * 1e9 + h * torch.isnan(h / 0 * 0)), square, None),
+    "inverses of hyperbolic functions": (Net(lambda m, h: torch.asinh(h * 9) + torch.acosh(1 + h.abs()) + torch.atanh(
+        h / 9) + torch.asinh(h * 1e-9) * 1e9 + torch.atanh(h * -1e-9) * 1e9 + torch.isnan(torch.acosh(
+            h.detach()) + torch.acosh(h.detach() - 5) + torch.atanh(h.detach() * 3)) * h), small_square, None),
+    "what the error function leaves": (Net(lambda m, h: torch.erfc(h) + 1e9 * torch.erfc(4.4 + h / 9) + torch.log(
+        torch.erfc(h * 3)) + torch.special.erfc(h * 0 - torch.inf)), small_square, None),
+    "lengths of pairs and signs of others": (Net(lambda m, h: torch.hypot(h, h[:1] + 1) + torch.copysign(h, h.flip(0)) +
+                                             torch.copysign(h, -2) + torch.hypot(h * 1e30, h * 2e30) * 1e-30 + torch.copysign(
+                                                 h - h.detach(), h) + torch.copysign(h + 9, -h.relu())), small_square, None),
+    "what is infinite": (Net(lambda m, h: torch.where(torch.isinf(h / (h > 0)), 0.1, h) + h * torch.isinf((h * 9).long()) + h * (
+        torch.isposinf(h / (h > 0)) + 2.0 * torch.isneginf(h / (h > 0)) + 4.0 * torch.isfinite(h / (h > 0)))), square, None),
     "remainders": (Net(remainders), square_from_1, None),
     "remainders of integers": (Net(remainders_of_integers), small_square, None),
     "quotients without fractions": (Net(quotients_without_fractions), small_square, None),

@@ -74,7 +74,14 @@ def _atan(importer, x):
     return sc.select(as_type(sc.compare(x, importer.constant(0, sc.f64), "lt"), sc.f64), -angle, angle)
 
 
-def _with_slopes(importer, value, *operands):
+def sign_of(importer, x):
+    """-1 or 1 for x in f64; -0 is negative."""
+    zero = importer.constant(0, sc.f64)
+    is_below, is_minus_0 = [as_type(sc.compare(each, zero, "lt"), sc.f64) for each in (x, sc.pow(x, -1))]
+    return 1.0 - sc.maximum(is_below, is_minus_0) * 2.0
+
+
+def with_slopes(importer, value, *operands):
     """`value`, with the gradient that is said of each operand: pairs of the operand and its slope, which is finite."""
     dtype = importer.element_type(importer.node.meta["val"].dtype)
     result = as_type(sc.stop_gradient(value), dtype)
@@ -87,39 +94,39 @@ def _with_slopes(importer, value, *operands):
     return result
 
 
-def _in_f64(x):
+def in_f64(x):
+    """x without gradient."""
     return as_type(sc.stop_gradient(x) if not is_integer(x) else x, sc.f64)
 
 
 @op("aten.atan.default")
 def atan(importer, x):
-    wide = _in_f64(x)
-    return _with_slopes(importer, _atan(importer, wide), (x, sc.pow(wide * wide + 1.0, -1)))
+    wide = in_f64(x)
+    return with_slopes(importer, _atan(importer, wide), (x, sc.pow(wide * wide + 1.0, -1)))
 
 
 @op("aten.asin.default", "aten.acos.default")
 def asin(importer, x):
-    wide = _in_f64(x)
+    wide = in_f64(x)
     left = sc.sqrt((1.0 - wide) * (wide + 1.0))
     if "acos" in str(importer.node.target):
         angle, slope = _atan(importer, sc.sqrt((1.0 - wide) / (wide + 1.0))) * 2.0, -sc.pow(left, -1)
     else:
         angle, slope = _atan(importer, wide / left), sc.pow(left, -1)
     is_angle = as_type(sc.compare(sc.abs(wide), importer.constant(1.0, sc.f64), "le"), sc.f64)
-    return _with_slopes(importer, sc.select(is_angle, angle, importer.constant(math.nan, sc.f64)), (x, slope))
+    return with_slopes(importer, sc.select(is_angle, angle, importer.constant(math.nan, sc.f64)), (x, slope))
 
 
 @op("aten.atan2.default")
 def atan2(importer, y, x):
     """The angle of the point (x, y); 0 at the origin, where the gradient is not a number, as in PyTorch."""
     y, x = importer.tensor(y), importer.tensor(x)
-    up, right = _in_f64(y), _in_f64(x)
+    up, right = in_f64(y), in_f64(x)
     zero = importer.constant(0, sc.f64)
-    is_left, is_below = [as_type(sc.compare(each, zero, "lt"), sc.f64) for each in (right, up)]
-    is_below = sc.maximum(is_below, as_type(sc.compare(sc.pow(up, -1), zero, "lt"), sc.f64))  # so is -0
+    is_left = as_type(sc.compare(right, zero, "lt"), sc.f64)
     is_origin = as_type(sc.compare(up, zero, "eq") * sc.compare(right, zero, "eq"), sc.f64)
     ratio = up / sc.select(is_origin, importer.constant(1.0, sc.f64), right)
     angle = sc.select(is_origin, zero, _atan(importer, ratio))
-    angle = angle + is_left * (1.0 - 2.0 * is_below) * math.pi
+    angle = angle + is_left * sign_of(importer, up) * math.pi
     square = up * up + right * right
-    return _with_slopes(importer, angle, (y, right / square), (x, -up / square))
+    return with_slopes(importer, angle, (y, right / square), (x, -up / square))

@@ -80,6 +80,15 @@ def isnan(importer, x):
     return sc.compare(x, x, "ne")
 
 
+@op("aten.isinf.default", "aten.isposinf.default", "aten.isneginf.default")
+def isinf(importer, x):
+    if is_integer(x):
+        return sc.compare(x, x, "ne")
+    name = str(importer.node.target)
+    value = sc.abs(x) if "isinf" in name else x
+    return sc.compare(value, importer.constant(-math.inf if "neg" in name else math.inf, x.dtype), "eq")
+
+
 def _rounded(importer, x):
     """x rounded to the nearest integer, of two the even one: adding 1.5 * 2^52 in f64 leaves no digits below 1.
 

@@ -208,6 +208,27 @@ def _with_a_head(x):
     return sc.reshape(x, list(x.shape[:-2] or (1,)) + [1] + list(x.shape[-2:]))
 
 
+def _folded(x, count):
+    """x with its first `count` dimensions as one."""
+    return sc.reshape(x, [product_of(x.shape[:count])] + list(x.shape[count:]))
+
+
+def _of_each_sample(importer, mask, samples):
+    """A mask for several dimensions of samples as one for these taken together."""
+    if mask is None or len(mask.shape) <= 3:  # the same for all samples
+        return mask
+    shape = list(samples) + list(mask.shape[-3:])
+    if isinstance(mask, torch.Tensor):
+        return mask.expand(shape).flatten(0, len(samples) - 1)
+    return _folded(expand_to(importer, mask, shape), len(samples))
+
+
+def _wider(importer, x, width):
+    """x with zeros behind the elements of its last dimension."""
+    missing = list(x.shape[:-1]) + [width - x.shape[-1]]
+    return sc.concat([x, importer.graph.constant(x.dtype, missing, 0.0)], len(x.shape) - 1) if missing[-1] else x
+
+
 @op("aten.scaled_dot_product_attention.default", keeps_constants=True)
 def attention(importer, query, key, value, mask=None, p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
     query, key, value = [importer.tensor(x) for x in (query, key, value)]
@@ -218,6 +239,12 @@ def attention(importer, query, key, value, mask=None, p=0.0, is_causal=False, *,
             mask, torch.Tensor) else _with_a_head(mask)
         of_heads = attention(importer, query, key, value, mask, p, is_causal, scale=scale)
         return sc.reshape(of_heads, importer.shape())
+    samples = query.shape[:-3]
+    if min(ranks) == max(ranks) > 4 and samples == key.shape[:-3] == value.shape[:-3]:
+        query, key, value = [_folded(x, len(samples)) for x in (query, key, value)]
+        of_samples = attention(importer, query, key, value, _of_each_sample(importer, mask, samples), p, is_causal,
+                               scale=scale)
+        return sc.reshape(of_samples, importer.shape())
     if not len(query.shape) == len(key.shape) == len(value.shape) == 4 or query.shape[0] != key.shape[0]:
         raise Missing("query %s and key %s are not supported; they must be [samples, heads, positions, width] or "
                       "[samples, positions, width]" % (
@@ -229,9 +256,12 @@ def attention(importer, query, key, value, mask=None, p=0.0, is_causal=False, *,
         mask = mask if causal is False else None
     if mask is not None:
         bias, sees = _bias_of(importer, mask, query.dtype)
-    if value.shape[3] != query.shape[3]:
-        raise Missing("values must have the same width as keys")
+    width = value.shape[3]
+    if width != query.shape[3]:
+        scale = 1 / math.sqrt(query.shape[3]) if scale is None else scale
+        query, key, value = [_wider(importer, x, max(width, query.shape[3])) for x in (query, key, value)]
     query, key, value = [transposed(importer, x, [0, 2, 1, 3]) for x in (query, key, value)]
     result = sc.attention(query, key, value, causal=is_causal, bias=bias, dropout=p, scale=scale)
     result = transposed(importer, result, [0, 2, 1, 3])
+    result = result if width == result.shape[3] else sc.slice(result, 3, 0, width)
     return result if sees is None else sc.select(sees, result, importer.constant(0, result.dtype))
