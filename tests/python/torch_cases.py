@@ -159,6 +159,16 @@ def chosen_integers(model, h):
     return 0.1 * h * placed + 0.1 * (h[:, :3] * chosen).mean()
 
 
+def elements_of_masks(model, h):
+    """The masks are constants, so that the numbers of elements are known."""
+    parts = torch.cat([h[:, model.mask], h[:, ~model.mask]], 1) + h
+    of_pairs = h.view(2, 3, 8)[:, torch.arange(24).view(3, 8) % 5 == 0].sum() + h[torch.where(torch.eye(6) > 0)].sum()
+    rows = h[torch.arange(6) % 2 == 0]
+    selected = torch.masked_select(h, model.mask)
+    at_ones = h[:, torch.nonzero(torch.arange(8) % 2)[:, 0]].reshape(-1)
+    return parts * rows.mean(0) / rows.shape[0] + of_pairs + (selected * at_ones).mean()
+
+
 def angles(model, h):
     of_points = torch.atan2(h, h.flip(1)) + torch.atan2(h, -h.abs() * 1e-3)
     near_0 = torch.atan(h * 1e-9) * 1e9 + torch.asin(h * 1e-9) * 1e9 + torch.acos(1 - h.abs() * 1e-3 - 1e-4)
@@ -192,6 +202,9 @@ CASES = {
     "pairs of indices": (Net(lambda m, h: h[torch.arange(6), torch.tensor([0, 7, 3, 3, 1, 0])]), square, None),
     "gathered": (Net(lambda m, h: torch.gather(h, 1, torch.arange(18).reshape(6, 3) % 8)), square, None),
     "integers at indices": (Net(chosen_integers), small_square, None),
+    "elements of constant masks": (Net(elements_of_masks, mask=nn.Buffer(torch.arange(8) % 2 == 0)), small_square, None),
+    "elements of a mask that has none": (Net(lambda m, h: h[torch.zeros(6, dtype=torch.bool)].sum() + h), square,
+                                         "index.*a mask that chooses no element"),
     "positions": (Net(cumulative, e=nn.Embedding(9, 8, padding_idx=0)), square, None),
     # Functions
     "activations": (Net(lambda m, h: F.silu(h) + F.softplus(h) + F.leaky_relu(h) + F.elu(h) + F.hardswish(h) + F.mish(h) +

@@ -226,6 +226,8 @@ CASES = {
         m.hooked.register_post_accumulate_grad_hook(lambda p: None), (m(x) * m.hooked).mean())[1], "gradient hook"),
     "a hook": (Net(lambda m, h: (h.register_hook(torch.neg), h)[1]), square, "gradient hook"),
     "a number of elements that values decide": (Net(lambda m, h: h[h > 0]), square, "values|booleans"),
+    "what a number of elements decides": (Net(lambda m, h: torch.lerp(h, h, h) + (h[:, h[0] > 0] * h[:, :5]).sum()), square,
+                                          "(?s)(?!.*_assert)(?!.*sym_).*indexing by booleans"),
 }
 
 INPUTS = {"an integer input": torch.arange(48).reshape(6, 8), "a boolean input": X > 0}

@@ -113,7 +113,10 @@ def export(module, loss, batch, outputs=False):
                 steps = _WithLoss(module, loss, lambda names: None, twice=True)
                 _require_unread(torch.export.export(steps, (), kwargs=batch, strict=False), saved)
             _erase_checks(program)
-            return _functional(program) if _changes_parts(program) or _has_unmapped(program) else program
+            if _changes_parts(program) or _has_unmapped(program):
+                program = _functional(program)
+                _erase_checks(program)  # of sizes that depend on values, which PyTorch adds
+            return program
     except sc.Error:
         raise
     except Exception as error:  # many types; each message says what in the model cannot be exported
@@ -497,6 +500,7 @@ class Importer:
         if wrong:
             self._note(node, wrong)
             return _Unknown
+        self._say_sizes(node)
         if not is_random and not any(_holds_tensor(self.values[each]) for each in node.all_input_nodes):
             return node.target(*arguments, **keywords)  # PyTorch computes constants
         if function is None:
@@ -521,9 +525,23 @@ class Importer:
             self._note(node, str(missing).split("\n")[0])
             return _Unknown
 
+    def _say_sizes(self, node):
+        """Sets the sizes of a result that PyTorch only has symbols for, by those that the operands have here: how many
+        elements a constant mask chooses is known now."""
+        if not _has_symbols(node.meta.get("val")):
+            return
+        args, keywords = torch.fx.node.map_arg((node.args, dict(node.kwargs)), lambda each: _on_no_device(
+            self.values[each], each.meta.get("val")))
+        try:
+            node.meta["val"] = node.target(*args, **keywords)
+        except (RuntimeError, NotImplementedError, TypeError, ValueError):
+            pass  # those that depend on values
+
     def _as_said(self, node, value):
         """The value; raises Missing unless it has the type and shape that PyTorch says."""
         said = node.meta.get("val")
+        if ops.is_tensor(value) and _has_symbols(said):  # such as the elements of a constant mask
+            said = node.meta["val"] = _on_no_device(value, said)
         for one, other in zip(value, said) if isinstance(value, list) else [(value, said)]:
             if ops.is_tensor(one) and isinstance(other, torch.Tensor) and (
                     one.dtype != self.element_type(other.dtype) or tuple(one.shape) != tuple(other.shape)):
@@ -583,6 +601,20 @@ class _Unknown:
 
 def _holds_tensor(value):
     return ops.is_tensor(value) or isinstance(value, (list, tuple)) and any(_holds_tensor(each) for each in value)
+
+
+def _has_symbols(said):
+    return any(isinstance(size, torch.SymInt) for each in pytree.tree_leaves(said) if isinstance(each, torch.Tensor)
+               for size in each.shape)
+
+
+def _on_no_device(value, said):
+    """Tensors without elements, of the same shapes as `value` and the types that PyTorch says."""
+    if isinstance(value, (list, tuple)):
+        return [_on_no_device(*pair) for pair in zip(value, said)]
+    if ops.is_tensor(value):
+        return torch.empty(tuple(value.shape), dtype=said.dtype, device="meta")
+    return value.to("meta") if isinstance(value, torch.Tensor) else value
 
 
 def _place_of(node):

@@ -233,12 +233,38 @@ def index_select(importer, x, dim, index):
     return rows_at(importer, importer.tensor(x), positive(dim, len(x.shape)), index)
 
 
+def _without_masks(index):
+    """The indices of the elements that a constant mask chooses, or the index itself."""
+    if index is None or index.dtype != torch.bool:
+        return [index]
+    if not index.any():
+        raise Missing("a mask that chooses no element is not supported")
+    return index.nonzero(as_tuple=True)
+
+
+@op("aten.masked_select.default", keeps_constants=True)
+def masked_select(importer, x, mask):
+    if not isinstance(mask, torch.Tensor):
+        raise Missing("a value decides a size, but a graph has the same in every step; use torch.where or masks that are "
+                      "multiplied")
+    shape = torch.broadcast_shapes(tuple(x.shape), mask.shape)
+    flat = sc.reshape(expand_to(importer, x, shape), [product_of(shape)])
+    return rows_at(importer, flat, 0, _without_masks(mask.expand(shape).flatten())[0])
+
+
+@op("aten.sym_size.int")
+def size(importer, x, dim):
+    return x.shape[dim]
+
+
 @op("aten.index.Tensor", keeps_constants=True)
 def index(importer, x, indices):
     x = importer.tensor(x)
-    given = [dim for dim, each in enumerate(indices) if each is not None]
-    if any(importer.is_boolean(each) for each in importer.node.args[1] if each is not None):
+    if any(importer.is_boolean(node) and not isinstance(each, torch.Tensor)
+           for each, node in zip(indices, importer.node.args[1])):
         raise Missing("indexing by booleans is not supported: the size of the result depends on values")
+    indices = [each for one in indices for each in _without_masks(one)]
+    given = [dim for dim, each in enumerate(indices) if each is not None]
     if given != list(range(given[0], given[0] + len(given))):
         raise Missing("indices of dimensions that are not adjacent are not supported")
     # Indices of several dimensions become a single index into these dimensions taken together.
