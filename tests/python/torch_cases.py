@@ -85,6 +85,20 @@ def set_by_masks(model, h):
     return y.index_put((h.detach() < -0.5,), h.sum(), accumulate=True)
 
 
+def diagonals_are_set(model, h):
+    products = (h.T @ h).fill_diagonal_(0.5)
+    y = h * 1
+    y.fill_diagonal_(2.0)
+    torch.diagonal(y, 1).mul_(h[:, 0])
+    cube = h.view(2, 3, 8) * 1
+    cube.diagonal(-1, 2, 1).add_(h[:2, :3])
+    tall = torch.cat([h, h])[:, :3].contiguous()
+    tall.fill_diagonal_(0.1, wrap=True)
+    x = (h * 9).long()
+    x.diagonal().neg_()
+    return y + products.mean(1) + cube.view(6, 8) + tall.mean() + x * h * 0.1
+
+
 def every_other_is_set(model, h):
     y = h * 1
     y[:, 1::3] = h[:, :3] * 2
@@ -276,6 +290,7 @@ CASES = {
     "set at indices of the batch": (Net(lambda m, h: h.index_put(((h[:, 0] > 0).long(),), torch.ones(8))), square,
                                     "index_put.*indices that depend on the batch"),
     "set to elements of a mask": (Net(lambda m, h: h.masked_scatter(h > 0, h * 2)), square, "masked_scatter|mask|values"),
+    "diagonals are set": (Net(diagonals_are_set), small_square, None),
     "every other is set": (Net(every_other_is_set), square, None),
     "indices that are filled": (Net(lambda m, h: h.index_fill(1, torch.tensor([1, -1]), 0.5) + h.index_fill(
         0, torch.tensor([2]), torch.tensor(0.1))), square, None),

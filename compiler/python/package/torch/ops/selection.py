@@ -186,6 +186,46 @@ def index_put(importer, x, indices, values, accumulate=False):
     return _put_at(importer, x, rank, places, values, accumulate)
 
 
+@op("aten.diagonal_scatter.default")
+def diagonal_scatter(importer, x, source, offset=0, first=0, second=1):
+    x = importer.tensor(x)
+    rank = len(x.shape)
+    first, second = positive(first, rank), positive(second, rank)
+    order = [first, second] + [dim for dim in range(rank) if dim not in (first, second)]
+    rows, columns = x.shape[first], x.shape[second]
+    places = torch.arange(rows * columns).view(rows, columns).diagonal(offset)
+    values = transposed(importer, as_type(importer.tensor(source), x.dtype), [rank - 2] + list(range(rank - 2)))
+    put = _put_at(importer, transposed(importer, x, order), 2, places, values, False)
+    return transposed(importer, put, [order.index(dim) for dim in range(rank)])
+
+
+@op("aten.fill_diagonal_.default")
+def fill_diagonal(importer, x, value, wrap=False):
+    return where(importer, torch.zeros(tuple(x.shape), dtype=torch.bool).fill_diagonal_(True, wrap), value, x)
+
+
+def _places_in(importer, x, size, strides, offset):
+    """The places of a view's elements among those of x. PyTorch makes such views of diagonals that are filled."""
+    said = importer.node.args[0].meta["val"]
+    if not said.is_contiguous() or said.storage_offset():
+        raise Missing("a view by strides is only supported of a tensor that is contiguous itself")
+    return torch.arange(product_of(x.shape)).as_strided(size, strides, offset or 0)
+
+
+@op("aten.as_strided.default")
+def as_strided(importer, x, size, strides, offset=None):
+    return rows_at(importer, sc.reshape(x, [product_of(x.shape)]), 0, _places_in(importer, x, size, strides, offset))
+
+
+@op("aten.as_strided_scatter.default")
+def as_strided_scatter(importer, x, source, size, strides, offset=None):
+    places = _places_in(importer, x, size, strides, offset)
+    if len(places.unique()) < places.numel():
+        raise Missing("a view by strides that has an element twice is not supported")
+    flat, values = sc.reshape(x, [product_of(x.shape)]), as_type(importer.tensor(source), x.dtype)
+    return sc.reshape(_put_at(importer, flat, 1, places, values, False), x.shape)
+
+
 @op("aten.index_fill.int_Scalar", "aten.index_fill.int_Tensor", keeps_constants=True)
 def index_fill(importer, x, dim, index, value):
     if not isinstance(index, torch.Tensor):
