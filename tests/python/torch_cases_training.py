@@ -1,5 +1,7 @@
 """Small models that are easily trained wrong, by what they do beside their ops: state, hooks, optimizers, changes after
 the compilation, errors. Run as one rank by torch_check.py, as torch_cases.py is."""
+import contextlib
+import io
 import re
 import types
 import warnings
@@ -77,6 +79,10 @@ class Reversed(torch.autograd.Function):
         return -gradient
 
 
+class Of_grouped_mm(Reversed):
+    """As transformers' op for experts is called."""
+
+
 def attribute_in_a_dict(model, h):
     model.state["n"] += 1
     return h * model.state["n"]
@@ -122,6 +128,22 @@ def saved_losses(model, x):
     model.maps.clear()
     loss = square(model, x)
     return loss + sum(each.mean() for each in model.maps)
+
+
+def gradient_of_inputs(model, x):
+    """As penalties of gradients are."""
+    x = x.clone().requires_grad_()
+    return torch.autograd.grad(model(x).tanh().sum(), x, create_graph=True)[0].pow(2).mean()
+
+
+def backward_of_a_part(model, x):
+    loss = square(model, x)
+    loss.backward(retain_graph=True)
+    return loss
+
+
+def packed(model, h):
+    return model.r(nn.utils.rnn.pack_padded_sequence(h.view(6, 2, 4), torch.tensor([2, 2, 2, 1, 1, 1]), batch_first=True))[1]
 
 
 CASES = {
@@ -189,6 +211,7 @@ CASES = {
     "decay with clipping": (Net(lambda m, h: h), square, "clip_norm together with weight_decay .*AdamW"),
     "what changes nothing": (Net(lambda m, h: h / m.t, t=1.0), square, None),
     "a backward of its own": (Net(lambda m, h: Reversed.apply(h)), square, "Reversed has a backward of its own"),
+    "experts by grouped_mm": (Net(lambda m, h: Of_grouped_mm.apply(h)), square, 'set_experts_implementation."batched_mm"'),
     "a random constant of a kind that is not there": (Net(lambda m, h: h + torch.randint(0, 5, (8,))), square,
                                                       "aten.randint"),
     "two losses": (Net(lambda m, h: h), lambda m, x: (square(m, x), m(x).mean()), "2 values"),
@@ -222,6 +245,17 @@ CASES = {
                               "index 0 of its input is -1"),
     "a constant pair beyond the row": (Net(lambda m, h: h[torch.tensor([0, 1]), torch.tensor([5, -9])]), square,
                                        "index -9 is not within a dimension of size 8"),
+    "a gradient of a parameter": (Net(lambda m, h: h), lambda m, x: 0.1 * torch.autograd.grad(
+        m(x).pow(2).sum(), m.l.weight, create_graph=True)[0].pow(2).mean(), None),
+    "a gradient of inputs": (Net(lambda m, h: h), gradient_of_inputs, "torch.autograd.grad or.*torch.func.jvp is"),
+    "a Jacobian": (Net(lambda m, h: h), lambda m, x: torch.func.vmap(torch.func.jacrev(m))(x).mean(),
+                   "torch.func.jacrev, are not supported.*torch.func.jvp is"),
+    "a backward in the loss": (Net(lambda m, h: h), backward_of_a_part, r"the loss calls backward\(\)"),
+    "packed sequences": (Net(packed, r=nn.GRU(4, 4, batch_first=True)), square, "pack_padded_sequence.*padded sequences"),
+    "a convolution of volumes": (Net(lambda m, h: m.c(h.view(2, 1, 2, 3, 4)) + m.t(h.view(2, 1, 2, 3, 4)).mean(), c=nn.Conv3d(
+        1, 2, 2), t=nn.ConvTranspose3d(1, 2, 2)), square, "(?s)conv3d.*three dimensions.*conv_transpose3d.*of one and two"),
+    "a complex parameter": (Net(lambda m, h: torch.view_as_real(m.p * torch.view_as_complex(h.view(6, 4, 2))), p=nn.Parameter(
+        torch.ones(4, dtype=torch.cfloat))), square, "'p' has elements of torch.complex64"),
     "a hook after": (Net(lambda m, h: h, hooked=[nn.Parameter(torch.ones(8))][0]), lambda m, x: (
         m.hooked.register_post_accumulate_grad_hook(lambda p: None), (m(x) * m.hooked).mean())[1], "gradient hook"),
     "a hook": (Net(lambda m, h: (h.register_hook(torch.neg), h)[1]), square, "gradient hook"),
@@ -402,13 +436,24 @@ def schedulers():
     return "is no error with schedule="
 
 
+def what_pytorch_prints():
+    """Nothing, as the error says what is wrong. (Its graph goes to sys.stderr, its warnings to the stream before.)"""
+    text = io.StringIO()
+    with contextlib.redirect_stderr(text):
+        try:
+            compiled(Net(lambda m, h: F.mse_loss(h[h > 0], X[X > 0])), {"x": X})
+        except sc.InvalidError as error:
+            return "ok" if "ata-dependent" in str(error) and not text.getvalue() else "prints " + text.getvalue()
+    return "is no error"
+
+
 def compiled(model, example, **options):
     return splitcast.torch.compile(model, square, example, torch.optim.SGD(model.parameters(), lr=0.1), enable_zero=0,
                                    whole_batch=True, **options)
 
 
 OTHERS = {"batches without names": batches_without_names, "what compile() refuses": what_compile_refuses,
-          "random numbers": random_numbers, "schedulers": schedulers}
+          "what PyTorch prints": what_pytorch_prints, "random numbers": random_numbers, "schedulers": schedulers}
 
 
 common.main(common.Cases(CASES, INPUTS, OPTIMIZERS, CHANGES, OTHERS))

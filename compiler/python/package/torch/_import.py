@@ -104,7 +104,7 @@ def export(module, loss, batch, outputs=False):
     """
     _require_no_hooks(module)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _replaced.quiet():
             warnings.simplefilter("ignore")
             saved = []
             made = _WithLoss(module, loss, saved.extend, outputs=outputs)
@@ -134,8 +134,18 @@ def _cause_of(error):
     if "ataDependent" in type(error).__name__ or "DynamicOutputShape" in type(error).__name__:
         cure = "\nA value decides which ops follow or how large a tensor is, but a graph has the same ones in every step; " \
                "use torch.where, masks that are multiplied, or numbers that the module holds."
+    elif _computes_gradients(error):
+        cure = "\nGradients that the loss computes itself, as by torch.autograd.grad or torch.func.jacrev, are not " \
+               "supported but for simple ones; torch.func.jvp is."
     return "torch.export cannot make a graph of this model: %s: %s%s%s" % (
         type(error).__name__, text.strip(), place, cure)
+
+
+def _computes_gradients(error):
+    """Whether the loss seems to compute gradients: the error comes from such a function, or is about what one keeps."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return "fake tensor in the exported program constant" in str(error) or "functorch tensor" in str(error) or any(
+        frame.filename.endswith("_functorch/eager_transforms.py") for frame in frames)
 
 
 def _require_unread(program, names):
@@ -481,6 +491,9 @@ class Importer:
                 self.values[node] = sc.not_equal(value, 0) if self.is_boolean(node) else value
 
     def _variable(self, name, value):
+        if value.dtype not in TYPES:
+            raise sc.InvalidError("'%s' has elements of %s, which are not supported, only %s; hold the real and the "
+                                  "imaginary part of complex ones" % (name, value.dtype, ", ".join(map(str, TYPES))))
         return self.graph.variable(name, tuple(value.shape), sc.Init.zeros(), dtype=self.element_type(value.dtype),
                                    group=group_of(name), trainable=name in self.trainable)
 

@@ -65,6 +65,11 @@ def conv2d(importer, x, weight, bias=None, stride=1, padding=0, dilation=1, grou
     return _with_bias(importer, sc.convolution(x, weight, strides=strides, padding=padding, dilation=dilation), bias)
 
 
+@op("aten.conv3d.default", "aten.conv3d.padding", "aten.conv_transpose3d.input", keeps_constants=True)
+def conv3d(importer, x, weight, *ignored, **also_ignored):
+    raise Missing("convolutions of three dimensions are not supported, only those of one and two")
+
+
 @op("aten.conv1d.default", "aten.conv1d.padding")
 def conv1d(importer, x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     def one(numbers, other):
