@@ -216,7 +216,8 @@ CASES = {
     "pairs of indices": (Net(lambda m, h: h[torch.arange(6), torch.tensor([0, 7, 3, 3, 1, 0])]), square, None),
     "gathered": (Net(lambda m, h: torch.gather(h, 1, torch.arange(18).reshape(6, 3) % 8)), square, None),
     "integers at indices": (Net(chosen_integers), small_square, None),
-    "elements of constant masks": (Net(elements_of_masks, mask=nn.Buffer(torch.arange(8) % 2 == 0)), small_square, None),
+    "elements of constant masks": (Net(elements_of_masks, mask=nn.Buffer(torch.arange(8) % 2 == 0)), small_square,
+                                   None),
     "elements of a mask that has none": (Net(lambda m, h: h[torch.zeros(6, dtype=torch.bool)].sum() + h), square,
                                          "index.*a mask that chooses no element"),
     "positions": (Net(cumulative, e=nn.Embedding(9, 8, padding_idx=0)), square, None),
@@ -366,7 +367,8 @@ CASES = {
                            square, None),
     "attention of several widths": (Net(attention_of_widths), square, None),
     "attention of one key for all samples": (Net(lambda m, h: F.scaled_dot_product_attention(
-        h.view(2, 3, 2, 4), h[:3].view(1, 3, 2, 4), h[:3].view(1, 3, 2, 4))), square, "scaled_dot_product_attention.*positions, width"),
+        h.view(2, 3, 2, 4), h[:3].view(1, 3, 2, 4), h[:3].view(1, 3, 2, 4))), square,
+                                              "scaled_dot_product_attention.*positions, width"),
     "positions that see no key": (Net(rows_that_see_nothing), square, None),
     "the last of each row": (Net(last_of_rows), square, None),
     # At kinks, and of other types
@@ -396,10 +398,12 @@ CASES = {
     "what the error function leaves": (Net(lambda m, h: torch.erfc(h) + 1e9 * torch.erfc(4.4 + h / 9) + torch.log(
         torch.erfc(h * 3)) + torch.special.erfc(h * 0 - torch.inf)), small_square, None),
     "lengths of pairs and signs of others": (Net(lambda m, h: torch.hypot(h, h[:1] + 1) + torch.copysign(h, h.flip(0)) +
-                                             torch.copysign(h, -2) + torch.hypot(h * 1e30, h * 2e30) * 1e-30 + torch.copysign(
-                                                 h - h.detach(), h) + torch.copysign(h + 9, -h.relu())), small_square, None),
-    "what is infinite": (Net(lambda m, h: torch.where(torch.isinf(h / (h > 0)), 0.1, h) + h * torch.isinf((h * 9).long()) + h * (
-        torch.isposinf(h / (h > 0)) + 2.0 * torch.isneginf(h / (h > 0)) + 4.0 * torch.isfinite(h / (h > 0)))), square, None),
+                                             torch.copysign(h, -2) + torch.hypot(h * 1e30, h * 2e30) * 1e-30 +
+                                             torch.copysign(h - h.detach(), h) + torch.copysign(h + 9, -h.relu())),
+                                             small_square, None),
+    "what is infinite": (Net(lambda m, h: torch.where(torch.isinf(h / (h > 0)), 0.1, h) + h * torch.isinf(
+        (h * 9).long()) + h * (torch.isposinf(h / (h > 0)) + 2.0 * torch.isneginf(h / (h > 0)) + 4.0 * torch.isfinite(
+            h / (h > 0)))), square, None),
     "remainders": (Net(remainders), square_from_1, None),
     "remainders of integers": (Net(remainders_of_integers), small_square, None),
     "quotients without fractions": (Net(quotients_without_fractions), small_square, None),

@@ -143,7 +143,8 @@ def backward_of_a_part(model, x):
 
 
 def packed(model, h):
-    return model.r(nn.utils.rnn.pack_padded_sequence(h.view(6, 2, 4), torch.tensor([2, 2, 2, 1, 1, 1]), batch_first=True))[1]
+    lengths = torch.tensor([2, 2, 2, 1, 1, 1])
+    return model.r(nn.utils.rnn.pack_padded_sequence(h.view(6, 2, 4), lengths, batch_first=True))[1]
 
 
 CASES = {
@@ -211,7 +212,8 @@ CASES = {
     "decay with clipping": (Net(lambda m, h: h), square, "clip_norm together with weight_decay .*AdamW"),
     "what changes nothing": (Net(lambda m, h: h / m.t, t=1.0), square, None),
     "a backward of its own": (Net(lambda m, h: Reversed.apply(h)), square, "Reversed has a backward of its own"),
-    "experts by grouped_mm": (Net(lambda m, h: Of_grouped_mm.apply(h)), square, 'set_experts_implementation."batched_mm"'),
+    "experts by grouped_mm": (Net(lambda m, h: Of_grouped_mm.apply(h)), square,
+                              'set_experts_implementation."batched_mm"'),
     "a random constant of a kind that is not there": (Net(lambda m, h: h + torch.randint(0, 5, (8,))), square,
                                                       "aten.randint"),
     "two losses": (Net(lambda m, h: h), lambda m, x: (square(m, x), m(x).mean()), "2 values"),
@@ -251,17 +253,20 @@ CASES = {
     "a Jacobian": (Net(lambda m, h: h), lambda m, x: torch.func.vmap(torch.func.jacrev(m))(x).mean(),
                    "torch.func.jacrev, are not supported.*torch.func.jvp is"),
     "a backward in the loss": (Net(lambda m, h: h), backward_of_a_part, r"the loss calls backward\(\)"),
-    "packed sequences": (Net(packed, r=nn.GRU(4, 4, batch_first=True)), square, "pack_padded_sequence.*padded sequences"),
-    "a convolution of volumes": (Net(lambda m, h: m.c(h.view(2, 1, 2, 3, 4)) + m.t(h.view(2, 1, 2, 3, 4)).mean(), c=nn.Conv3d(
-        1, 2, 2), t=nn.ConvTranspose3d(1, 2, 2)), square, "(?s)conv3d.*three dimensions.*conv_transpose3d.*of one and two"),
-    "a complex parameter": (Net(lambda m, h: torch.view_as_real(m.p * torch.view_as_complex(h.view(6, 4, 2))), p=nn.Parameter(
-        torch.ones(4, dtype=torch.cfloat))), square, "'p' has elements of torch.complex64"),
+    "packed sequences": (Net(packed, r=nn.GRU(4, 4, batch_first=True)), square,
+                         "pack_padded_sequence.*padded sequences"),
+    "a convolution of volumes": (Net(lambda m, h: m.c(h.view(2, 1, 2, 3, 4)) + m.t(h.view(2, 1, 2, 3, 4)).mean(),
+                                     c=nn.Conv3d(1, 2, 2), t=nn.ConvTranspose3d(1, 2, 2)), square,
+                                 "(?s)conv3d.*three dimensions.*conv_transpose3d.*of one and two"),
+    "a complex parameter": (Net(lambda m, h: torch.view_as_real(m.p * torch.view_as_complex(h.view(6, 4, 2))),
+                                p=nn.Parameter(torch.ones(4, dtype=torch.cfloat))), square,
+                            "'p' has elements of torch.complex64"),
     "a hook after": (Net(lambda m, h: h, hooked=[nn.Parameter(torch.ones(8))][0]), lambda m, x: (
         m.hooked.register_post_accumulate_grad_hook(lambda p: None), (m(x) * m.hooked).mean())[1], "gradient hook"),
     "a hook": (Net(lambda m, h: (h.register_hook(torch.neg), h)[1]), square, "gradient hook"),
     "a number of elements that values decide": (Net(lambda m, h: h[h > 0]), square, "values|booleans"),
-    "what a number of elements decides": (Net(lambda m, h: torch.lerp(h, h, h) + (h[:, h[0] > 0] * h[:, :5]).sum()), square,
-                                          "(?s)(?!.*_assert)(?!.*sym_).*indexing by booleans"),
+    "what a number of elements decides": (Net(lambda m, h: torch.lerp(h, h, h) + (h[:, h[0] > 0] * h[:, :5]).sum()),
+                                          square, "(?s)(?!.*_assert)(?!.*sym_).*indexing by booleans"),
 }
 
 INPUTS = {"an integer input": torch.arange(48).reshape(6, 8), "a boolean input": X > 0}

@@ -36,8 +36,8 @@ def _refuse_backward(*arguments, **keywords):
 
 
 def _refuse_packed(*arguments, **keywords):
-    raise sc.InvalidError("the model calls pack_padded_sequence, which is not supported: its sizes depend on values; give "
-                          "the RNN the padded sequences, and mask what lies behind their ends")
+    raise sc.InvalidError("the model calls pack_padded_sequence, which is not supported: its sizes depend on values; "
+                          "give the RNN the padded sequences, and mask what lies behind their ends")
 
 
 def _normalize(part, x):
@@ -74,9 +74,9 @@ def _set(places):
 
 def replaced():
     return _set([(torch.autograd.Function, "apply", classmethod(_apply)), (_BatchNorm, "forward", _normalize),
-                 (F, "gaussian_nll_loss", _gaussian_nll), (torch.Tensor, "backward", _refuse_backward),
-                 (torch.autograd, "backward", _refuse_backward), (torch._VF, "_pack_padded_sequence", _refuse_packed)] + [
-                     (torch.Tensor, name, _refuse_hook) for name in HOOKS])
+                 (F, "gaussian_nll_loss", _gaussian_nll), (torch._VF, "_pack_padded_sequence", _refuse_packed)] + [
+                     (holder, "backward", _refuse_backward) for holder in (torch.Tensor, torch.autograd)] + [
+                         (torch.Tensor, name, _refuse_hook) for name in HOOKS])
 
 
 @contextlib.contextmanager

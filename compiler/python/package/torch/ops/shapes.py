@@ -245,8 +245,8 @@ def _without_masks(index):
 @op("aten.masked_select.default", keeps_constants=True)
 def masked_select(importer, x, mask):
     if not isinstance(mask, torch.Tensor):
-        raise Missing("a value decides a size, but a graph has the same in every step; use torch.where or masks that are "
-                      "multiplied")
+        raise Missing("a value decides a size, but a graph has the same in every step; use torch.where or masks that "
+                      "are multiplied")
     shape = torch.broadcast_shapes(tuple(x.shape), mask.shape)
     flat = sc.reshape(expand_to(importer, x, shape), [product_of(shape)])
     return rows_at(importer, flat, 0, _without_masks(mask.expand(shape).flatten())[0])

@@ -1,5 +1,5 @@
-"""Smooth functions that are computed in f64, with the slope that each is known to have: inverses of hyperbolic functions,
-lengths of pairs, what the error function leaves to 1. And the sign of another number."""
+"""Smooth functions that are computed in f64, with the slope that each is known to have: inverses of hyperbolic
+functions, lengths of pairs, what the error function leaves to 1. And the sign of another number."""
 import math
 
 import splitcast as sc
