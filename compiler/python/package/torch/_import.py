@@ -326,7 +326,10 @@ class Importer:
 
     def shape(self):
         """The shape of the current node's result."""
-        return tuple(int(size) for size in self.node.meta["val"].shape)
+        said = self.node.meta["val"]
+        if _has_symbols(said):
+            raise ops.Missing("the size of its result depends on values")
+        return tuple(int(size) for size in said.shape)
 
     @staticmethod
     def element_type(dtype):
@@ -553,7 +556,7 @@ class Importer:
     def _as_said(self, node, value):
         """The value; raises Missing unless it has the type and shape that PyTorch says."""
         said = node.meta.get("val")
-        if ops.is_tensor(value) and _has_symbols(said):  # such as the elements of a constant mask
+        if _holds_tensor(value) and _has_symbols(said):  # such as the elements of a constant mask
             said = node.meta["val"] = _on_no_device(value, said)
         for one, other in zip(value, said) if isinstance(value, list) else [(value, said)]:
             if ops.is_tensor(one) and isinstance(other, torch.Tensor) and (
