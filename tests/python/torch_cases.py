@@ -78,6 +78,16 @@ def set_at_indices(model, h):
         (torch.tensor([0, 5]),), h[1], accumulate=True)
 
 
+def set_behind_the_first(model, h):
+    y, z = h * 1, h.view(2, 3, 8) * 1
+    y[:, torch.arange(8) % 2 == 0] = h[:, 4:] * 2
+    y[:, torch.tensor([1, -1])] += 1
+    z[:, torch.tensor([[0], [2]]), torch.tensor([3, 5])] = h[:2, :4].view(2, 2, 2)
+    z[:, torch.arange(3) == 1] = h[0]
+    twice = torch.ops.aten.index_put(h, [None, torch.tensor([2, 2])], h[:, :2], True)
+    return y * z.view(6, 8) + twice
+
+
 def set_by_masks(model, h):
     y = h.clone()
     y[h.detach() > 0.5] = 0.1
@@ -286,6 +296,7 @@ CASES = {
     "scattered beyond the row": (Net(lambda m, h: h.scatter(1, (h[:, :1] * 0).long() + 8, 1.0)), square, "of its input is 8"),
     "scattered into a part": (Net(lambda m, h: h.scatter(1, torch.tensor([[0, 1]]), h)), square, "as many as the tensor in other"),
     "set at indices": (Net(set_at_indices), square, None),
+    "set at indices behind the first": (Net(set_behind_the_first), small_square, None),
     "set twice": (Net(lambda m, h: h.index_put((torch.tensor([1, 1]),), h[:2] * 2)), square, "index_put.*occurs twice"),
     "set by masks": (Net(set_by_masks), square, None),
     "set at indices of the batch": (Net(lambda m, h: h.index_put(((h[:, 0] > 0).long(),), torch.ones(8))), square,

@@ -169,21 +169,36 @@ def index_put(importer, x, indices, values, accumulate=False):
     x = importer.tensor(x)
     values = as_type(importer.tensor(values), x.dtype)
     given = [dim for dim, each in enumerate(indices) if each is not None]
-    if given != list(range(len(given))):
-        raise Missing("only indices of the first dimensions are supported")
-    if len(given) == 1 and is_tensor(indices[0]) and importer.is_boolean(importer.node.args[1][0]):
+    before = given[0]  # the number of dimensions before them
+    if given != list(range(before, before + len(given))):
+        raise Missing("indices of dimensions that are not adjacent are not supported")
+    if not before and len(given) == 1 and is_tensor(indices[0]) and importer.is_boolean(importer.node.args[1][0]):
         return _put_where(importer, x, indices[0], values, accumulate)
     if not all(isinstance(indices[dim], torch.Tensor) for dim in given):
         raise Missing("indices that depend on the batch are not supported, only constant ones and a mask; use scatter "
                       "or torch.where")
     places = []
-    for each in indices[:len(given)]:
+    for each in indices[before:before + len(given)]:
         places += each.nonzero(as_tuple=True) if each.dtype == torch.bool else [each]
     rank = len(places)
-    places = _flat(torch.broadcast_tensors(*places), x.shape)
+    places = _flat(torch.broadcast_tensors(*places), x.shape[before:])
     if not accumulate and not are_constant and len(places.unique()) < places.numel():
         raise Missing("an index occurs twice, and it is not defined which of its values is set")
-    return _put_at(importer, x, rank, places, values, accumulate)
+    if not before:
+        return _put_at(importer, x, rank, places, values, accumulate)
+    # The dimensions of the indices become the first ones, of x and of the values.
+    shape, count = list(x.shape), len(places.shape)
+    values = expand_to(importer, values, shape[:before] + list(places.shape) + shape[before + rank:])
+    order = _with_first(len(shape), before, rank)
+    put = _put_at(importer, transposed(importer, x, order), rank, places,
+                  transposed(importer, values, _with_first(len(values.shape), before, count)), accumulate)
+    return transposed(importer, put, [order.index(dim) for dim in range(len(shape))])
+
+
+def _with_first(rank, start, count):
+    """The numbers of `rank` dimensions, with `count` of them from `start` on as the first."""
+    moved = list(range(start, start + count))
+    return moved + [dim for dim in range(rank) if dim not in moved]
 
 
 @op("aten.diagonal_scatter.default")
