@@ -299,7 +299,8 @@ public:
   absl::Status run(const std::string &name) override {
     SPLITCAST_ASSIGN_OR_RETURN(const Function *function, find(name));
     SPLITCAST_RETURN_IF_ERROR(broken);
-    SPLITCAST_RETURN_IF_ERROR(agreeOn(name));
+    if (absl::Status agreed = agreeOn(name); !agreed.ok())
+      return broken = agreed;
     absl::Status status = enqueueRuns(*function, kept.begin(name));
     if (!status.ok() && communicator.size() > 1)
       broken = absl::Status(status.code(), absl::StrCat("an earlier run of @", name,
@@ -318,7 +319,6 @@ public:
   absl::Status agreeOn(const std::string &name) {
     if (name == ranLast || byName.size() < 2 || communicator.size() == 1)
       return absl::OkStatus();
-    ranLast = name;
     SPLITCAST_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                                communicator.exchange(name, {absl::StrCat("the start of @", name)}));
     for (size_t rank = 0; rank < names.size(); ++rank)
@@ -326,6 +326,7 @@ public:
         return absl::FailedPreconditionError(
             absl::StrCat("rank ", communicator.rank(), " runs @", name, " while rank ", rank, " runs @", names[rank],
                          "; call the same functions of the session in the same order on all ranks"));
+    ranLast = name;
     return absl::OkStatus();
   }
 
@@ -358,6 +359,7 @@ public:
     return set(name, [&](const runtime::VariableInfo &info) { return state->writeElements(info, elements, data); });
   }
   absl::Status readVariable(const std::string &name, void *data) override {
+    SPLITCAST_RETURN_IF_ERROR(broken);
     absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
     return info.ok() ? state->readWhole(**info, data) : info.status();
   }
@@ -370,13 +372,14 @@ public:
   absl::Status set(const std::string &name, function_ref<absl::Status(const runtime::VariableInfo &)> write) {
     kept.forget();
     const runtime::CallSite site{absl::StrCat("setting @", name)};
+    SPLITCAST_RETURN_IF_ERROR(broken);
     SPLITCAST_RETURN_IF_ERROR(communicator.barrier(site));
     absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
     absl::Status status = info.ok() ? write(**info) : info.status();
     status.Update(communicator.barrier(site));
     return status;
   }
-  absl::Status saveVariables(const std::string &path) override { return state->save(path); }
+  absl::Status saveVariables(const std::string &path) override { return broken.ok() ? state->save(path) : broken; }
   absl::StatusOr<std::unique_ptr<runtime::PendingSave>> beginSave(const std::string &path) override {
     if (!savesBeside)
       return absl::FailedPreconditionError(
@@ -386,20 +389,20 @@ public:
   }
   absl::Status loadVariables(const std::string &path) override {
     kept.forget();
-    absl::Status status = compareFiles(path, communicator);
+    absl::Status status = broken.ok() ? compareFiles(path, communicator) : broken;
     return status.ok() ? state->load(path) : status;
   }
 
   absl::StatusOr<std::vector<std::string>> loadWeights(const std::string &path,
                                                        const std::vector<runtime::Renaming> &renamings) override {
     kept.forget();
-    absl::Status status = compareFiles(path, communicator);
+    absl::Status status = broken.ok() ? compareFiles(path, communicator) : broken;
     return status.ok() ? state->loadWeights(path, renamings) : absl::StatusOr<std::vector<std::string>>(status);
   }
 
   absl::StatusOr<runtime::LoadedVariables> loadKnown(const std::string &path) override {
     kept.forget();
-    absl::Status status = compareFiles(path, communicator);
+    absl::Status status = broken.ok() ? compareFiles(path, communicator) : broken;
     return status.ok() ? state->loadKnown(path) : absl::StatusOr<runtime::LoadedVariables>(status);
   }
 

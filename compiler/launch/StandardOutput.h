@@ -8,16 +8,18 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string>
 
 namespace splitcast {
 
 /// Call it before a program ends well.
 ///   Errors  DataLoss: a part of what was printed is lost, such as on a full disk.
 inline absl::Status flushOutput() {
-  if (fflush(stdout) == 0 && ferror(stdout) == 0)
+  const std::string reason = fflush(stdout) == 0 ? "" : absl::StrCat(" (", strerror(errno), ")");
+  if (reason.empty() && ferror(stdout) == 0)
     return absl::OkStatus();
   return absl::DataLossError(
-      absl::StrCat("standard output cannot be written (", strerror(errno), "); what was printed is not complete"));
+      absl::StrCat("standard output cannot be written", reason, "; what was printed is not complete"));
 }
 
 } // namespace splitcast

@@ -42,7 +42,7 @@ struct BlockSums {
 };
 
 BlockSums::BlockSums(const LinalgBody &body, const KernelForm &form) {
-  if (form.columns.empty())
+  if (form.columns.empty() || form.rows.back() == 0)
     return;
   blocks = rowBlocksOf(ArrayRef(form.rows).drop_back());
   for (size_t column : form.columns) {

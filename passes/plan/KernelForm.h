@@ -49,7 +49,7 @@ struct KernelForm {
   llvm::SmallVector<size_t> first;    ///< of the shape `rows`; stored before the row's reductions, which read them
   llvm::SmallVector<size_t> elements; ///< of the shape `rows`
   llvm::SmallVector<size_t> perRow;   ///< of the shape `rows` without its last dimension
-  llvm::SmallVector<size_t> columns;  ///< summed over the rows, in ascending order; of the shape of a row
+  llvm::SmallVector<size_t> columns;  ///< summed over the rows (RowBlocks.h); of the shape of a row
   llvm::SmallVector<size_t> others;   ///< each in a nest of its own
 
   explicit KernelForm(const LinalgBody &body);

@@ -67,7 +67,8 @@ TEST(Flags, Errors) {
     const char *expected;
   };
   for (const Case &c : {Case{{"file", "--nam=x"}, "unknown flag '--nam'; did you mean '--name'? --help lists all ("},
-                        Case{{"file", "--completelyother"}, "unknown flag '--completelyother'; --help lists all (help(splitcast.init), in Python)"},
+                        Case{{"file", "--completelyother"},
+                             "unknown flag '--completelyother'; --help lists all (help(splitcast.init), in Python)"},
                         Case{{"file", "--count=11"}, "--count is '11'; it must be an integer from -1 to 10"},
                         Case{{"file", "--count=-2"}, "integer from -1 to 10"},
                         Case{{"file", "--count=1x"}, "--count is '1x'"}, Case{{"file", "--count="}, "--count is ''"},

@@ -73,3 +73,13 @@ func.func @many_rows_and_columns(%y: tensor<300x48xf32> {ccl.global = tensor<300
   %1 = nn.reduce_sum %y {dims = array<i64: 0>} : (tensor<300x48xf32>) -> tensor<48xf32>
   return %0, %1 : tensor<300x48xf32>, tensor<48xf32>
 }
+
+// Of no columns there is nothing to add up.
+// CHECK-LABEL: func.func @k6
+// CHECK-NOT: memref.view
+// CHECK: return
+func.func @no_columns(%x: tensor<300x0xf32> {ccl.global = tensor<300x0xf32>}) -> (tensor<300x0xf32> {ccl.global = tensor<300x0xf32>}, tensor<0xf32> {ccl.global = tensor<0xf32>}) {
+  %0 = nn.relu %x : (tensor<300x0xf32>) -> tensor<300x0xf32>
+  %1 = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<300x0xf32>) -> tensor<0xf32>
+  return %0, %1 : tensor<300x0xf32>, tensor<0xf32>
+}

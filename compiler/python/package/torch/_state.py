@@ -100,7 +100,8 @@ def _changes(name):
 class Watched:
     """The numbers of a model and of its optimizer as compile() has read them.
 
-    rates: by the number of a parameter group, the variable of its learning rate, which may change.
+    rates: by the number of a parameter group, the variable of its learning rate, which may change; None if the group
+    trains nothing.
     """
 
     def __init__(self, module, optimizer, rates):
@@ -127,16 +128,18 @@ class Watched:
             self._require_same_groups()
 
     def changed_rates(self):
-        """{variable: learning rate} of the groups whose rate is another than when this was called last. What the
-        optimizer counts as its steps, a scheduler asks for: there has been one."""
-        changed = {}
-        for number, variable in self._rates.items():
-            rate = _plain(self._optimizer.param_groups[number]["lr"])
-            if rate != self._groups[number]["lr"]:
-                changed[variable] = self._groups[number]["lr"] = rate
+        """{variable: learning rate} of the groups whose rate is another than when note_rates() was called last."""
+        rates = {variable: (_plain(self._optimizer.param_groups[number]["lr"]), self._groups[number]["lr"])
+                 for number, variable in self._rates.items() if variable}
+        return {variable: rate for variable, (rate, before) in rates.items() if rate != before}
+
+    def note_rates(self):
+        """Takes the optimizer's rates as those of the session, and notes in it, for its scheduler, that there is a
+        step."""
+        for number in self._rates:
+            self._groups[number]["lr"] = _plain(self._optimizer.param_groups[number]["lr"])
         if self._optimizer is not None:
             self._optimizer._opt_called = True
-        return changed
 
     def _require_same_groups(self):
         groups = self._optimizer.param_groups

@@ -106,7 +106,8 @@ class Trainer:
         """Takes one step on a batch, a dict like example_inputs; returns the mean loss of the global batch.
 
         The model's and the optimizer's numbers are those of compile(); if one has changed, this raises InvalidError. But
-        the learning rates of an optimizer of PyTorch are those that it has now, on all ranks.
+        the learning rates of an optimizer of PyTorch are those that it has now, on all ranks; after session.load() they
+        are the file's until they change.
         """
         self._watched.require_unchanged()
         rates = self._watched.changed_rates()
@@ -114,6 +115,7 @@ class Trainer:
             sc.agree_alike(repr(sorted(rates.items())), "the learning rates of the optimizer")
         for variable, rate in rates.items():
             self.session.write(variable, np.float32(rate))
+        self._watched.note_rates()
         return float(self._run("train", batch, ["loss"])[0])
 
     def evaluate(self, batch, outputs=False):
@@ -432,6 +434,7 @@ def _optimizer_of(variables, optimizer):
     groups, decays, rates = [], {}, {}
     for number, group in enumerate(optimizer.param_groups):
         members = [trained.pop(id(parameter)) for parameter in group["params"] if id(parameter) in trained]
+        rates[number] = None
         if members:
             rates[number] = "optimizer.%slearning_rate" % ("group%d." % len(groups) if groups else "")
             groups.append((READ[type(optimizer)](group), members))
