@@ -289,6 +289,8 @@ Tensor mse(const Tensor &x, const Tensor &target, Caller at) {
     if (std::optional<GraphBuilder> builder = GraphBuilder::forOp("mse", {x, target}, at))
       return builder->fail("compares tensors of different shapes; they must be equal");
   Tensor difference = wide(sub(x, target, at), at);
+  if (!difference.isValid())
+    return difference;
   return as(mean(mul(difference, difference, at), at), x.type(), at);
 }
 

@@ -299,8 +299,6 @@ public:
   absl::Status run(const std::string &name) override {
     SPLITCAST_ASSIGN_OR_RETURN(const Function *function, find(name));
     SPLITCAST_RETURN_IF_ERROR(broken);
-    if (absl::Status agreed = agreeOn(name); !agreed.ok())
-      return broken = agreed;
     absl::Status status = enqueueRuns(*function, kept.begin(name));
     if (!status.ok() && communicator.size() > 1)
       broken = absl::Status(status.code(), absl::StrCat("an earlier run of @", name,
@@ -312,22 +310,6 @@ public:
     if (!status.ok())
       kept.forget();
     return status;
-  }
-
-  /// Where this rank goes over to another function, checks that all ranks do:
-  /// collectives of two functions may be alike, and would then mix their values.
-  absl::Status agreeOn(const std::string &name) {
-    if (name == ranLast || byName.size() < 2 || communicator.size() == 1)
-      return absl::OkStatus();
-    SPLITCAST_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                               communicator.exchange(name, {absl::StrCat("the start of @", name)}));
-    for (size_t rank = 0; rank < names.size(); ++rank)
-      if (names[rank] != name)
-        return absl::FailedPreconditionError(
-            absl::StrCat("rank ", communicator.rank(), " runs @", name, " while rank ", rank, " runs @", names[rank],
-                         "; call the same functions of the session in the same order on all ranks"));
-    ranLast = name;
-    return absl::OkStatus();
   }
 
   //--- Variables ----------------------------------------------------------------------------------------------------//
@@ -579,7 +561,6 @@ private:
   std::unique_ptr<runtime::Variables> state;
   exec::KeptResults kept;
   absl::Status broken; ///< not OK: ranks may be at different places of the program
-  std::string ranLast; ///< the function that ran last, if there are several
 };
 
 } // namespace

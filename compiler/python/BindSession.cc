@@ -93,7 +93,8 @@ public:
     return known.emplace(function, std::move(ports)).first->second;
   }
 
-  py::dict described; ///< what Session.variables returns copies of
+  std::string ranLast; ///< the function that all ranks have agreed on, if there are several
+  py::dict described;  ///< what Session.variables returns copies of
 
   const Session::Variable &variable(const std::string &name) {
     const std::vector<Session::Variable> &all = variables();
@@ -231,12 +232,29 @@ py::object outputOf(const TensorInfo &info, absl::Span<const std::byte> piece, c
   return number;
 }
 
+/// Where this rank goes over to another function, checks that all ranks do:
+/// collectives of two functions may be alike, and would then mix their values.
+void agreeOn(OwnedSession &owned, const std::string &function) {
+  Launch &launch = ThisRank::get().launch();
+  if (owned.ranLast == function || launch.size() == 1 || owned.get().functions().size() < 2)
+    return;
+  const std::vector<std::string> names = valueOrRaise(
+      unlocked([&] { return launch.communicator().exchange(function, {absl::StrCat("the start of @", function)}); }));
+  for (size_t rank = 0; rank < names.size(); ++rank)
+    if (names[rank] != function)
+      raise(absl::FailedPreconditionError(
+          absl::StrCat("rank ", launch.rank(), " runs @", function, " while rank ", rank, " runs @", names[rank],
+                       "; call the same functions of the session in the same order on all ranks")));
+  owned.ranLast = function;
+}
+
 py::dict run(const py::object &self, const std::string &function, const py::dict &inputs, bool isWhole) {
   const Turn turn;
   auto &owned = self.cast<OwnedSession &>();
   Session &session = owned.get();
   Ports &ports = owned.portsOf(function);
   setInputs(ports, function, inputs, isWhole, self);
+  agreeOn(owned, function);
   if (!ports.areCompared && ThisRank::get().launch().size() > 1)
     compareInputs(ports, function);
   ports.areCompared = true;

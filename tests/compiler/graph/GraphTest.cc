@@ -457,6 +457,9 @@ TEST(Graph, InvalidTensorsStayInvalid) {
   EXPECT_FALSE(bad.isValid());
   Tensor loss = mean(softmaxCrossEntropy(linear(gelu(add(bad, x)), "fc", 3), embeddingTable(bad, "t", 3, 3)));
   EXPECT_FALSE(mse(cast(reshape(boxTo(loss, split(0)), {3}), ElementType::F32), x).isValid());
+  for (const Tensor &made : {neg(bad), variance(bad, {0}), mean(bad), mse(bad, bad), rmsNorm(bad, bad),
+                             groupNorm(bad, bad, bad, 2), meanOfPresent(bad, bad), meanCrossEntropy(bad, bad, 0)})
+    EXPECT_FALSE(made.isValid());
   EXPECT_FALSE(loss.isValid());
   graph.minimize(loss, Sgd{1.0});
   graph.output("loss", loss);

@@ -77,7 +77,7 @@ class GrowthTest(unittest.TestCase):
         for zero in ("stage=0", "stage=1", "stage=3", "stage=3 strategy=tensor"):
             for level in ([], LOCAL, LOCAL + ["--exec-lower"]):
                 passes = [f"--enable-zero={zero}", *level]
-                few, many = opsOf(mlp(8, 2), *passes), opsOf(mlp(16, 2), *passes)
+                few, many = opsOf(mlp(16, 2), *passes), opsOf(mlp(32, 2), *passes)
                 self.assertLessEqual(many, 2 * few, passes)
                 self.assertGreaterEqual(many, 1.3 * few, passes)  # kernels are shared
 
