@@ -148,12 +148,18 @@ static LogicalResult verifyInitializer(VariableOp op) {
                           << "; it must be #sbp.constant, #sbp.normal, #sbp.uniform or #sbp.file";
 }
 
+static LogicalResult verifyName(VariableOp op) {
+  if (op.getSymName().empty())
+    return op.emitOpError() << "has no name; give it one";
+  if (op.getSymName().contains('\0'))
+    return op.emitOpError() << "has a zero byte in its name; leave it out";
+  return success();
+}
+
 LogicalResult VariableOp::verify() {
   RankedTensorType type = getTensorType();
-  if (getSymName().empty())
-    return emitOpError() << "has no name; give it one";
-  if (getSymName().contains('\0'))
-    return emitOpError() << "has a zero byte in its name; leave it out";
+  if (failed(verifyName(*this)))
+    return failure();
   if (!type.hasStaticShape())
     return emitOpError() << "has type " << type << "; a variable must have a static shape";
   Type element = type.getElementType();
