@@ -10,6 +10,7 @@
 #include "passes/plan/HostKernelEmitter.h"
 
 #include "dialects/exec/Divisible.h"
+#include "dialects/sbp/algebra/Sizes.h"
 #include "passes/plan/FusionEmitter.h"
 #include "passes/plan/RowBlocks.h"
 
@@ -17,15 +18,11 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
-#include "llvm/Support/MathExtras.h"
-
 using namespace mlir;
 
 namespace splitcast {
 
 namespace {
-
-constexpr int64_t kAlignment = 64; ///< of the arrays in a workspace, in bytes
 
 ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
@@ -53,7 +50,7 @@ BlockSums::BlockSums(const LinalgBody &body, const KernelForm &form) {
       offsets.push_back(0);
     const int64_t bytes = blocks->count * form.rows.back() * getElementTypeOrSelf(result).getIntOrFloatBitWidth() / 8;
     results.push_back(column);
-    offsets.push_back(offsets.back() + llvm::alignTo(bytes, kAlignment));
+    offsets.push_back(offsets.back() + sbp::alignUp(bytes, sbp::kAlignmentBytes));
   }
 }
 

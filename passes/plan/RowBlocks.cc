@@ -2,6 +2,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -11,8 +13,6 @@ namespace splitcast {
 namespace {
 
 constexpr int64_t kUndividedRows = 256;
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 } // namespace
 
@@ -29,8 +29,8 @@ std::optional<RowBlocks> rowBlocksOf(ArrayRef<int64_t> extents) {
   int64_t behind = 1;
   while (extents[blocks.dim] * behind < wanted)
     behind *= extents[blocks.dim--];
-  blocks.size = ceilDiv(wanted, behind);
-  blocks.perDim = ceilDiv(extents[blocks.dim], blocks.size);
+  blocks.size = llvm::divideCeil(wanted, behind);
+  blocks.perDim = llvm::divideCeil(extents[blocks.dim], blocks.size);
   blocks.count = rows / behind / extents[blocks.dim] * blocks.perDim;
   return blocks;
 }

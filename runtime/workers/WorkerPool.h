@@ -9,6 +9,7 @@
 
 #include "absl/functional/function_ref.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -28,6 +29,13 @@ public:
   ~WorkerPool();
 
   int threads() const { return count; }
+
+  /// Returns into how many parts to divide work that reads and writes so many bytes and has at most `most` parts: from
+  /// 1 to threads(). Waking a thread takes tens of microseconds, in which a core handles about kBytesPerPart.
+  int64_t partsFor(int64_t bytes, int64_t most) const {
+    constexpr int64_t kBytesPerPart = 512 << 10;
+    return std::max<int64_t>(1, std::min({int64_t{count}, bytes / kBytesPerPart, most}));
+  }
 
   /// Calls `work` once with each number from 0 to `parts` - 1, on any thread, and returns when all calls have returned.
   /// It does not wait for threads that have not begun. Only one thread at a time may call it, and `work` may not.

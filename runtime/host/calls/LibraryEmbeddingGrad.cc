@@ -55,8 +55,7 @@ class ColumnShares {
 public:
   /// `bytes` are those that are read and written.
   ColumnShares(int64_t width, int64_t bytes, std::shared_ptr<WorkerPool> pool) : width(width), pool(std::move(pool)) {
-    constexpr int64_t kBytesPerShare = 512 << 10; // waking a thread takes as long as these
-    shares = std::max<int64_t>(1, std::min({int64_t{this->pool->threads()}, width / kColumns, bytes / kBytesPerShare}));
+    shares = this->pool->partsFor(bytes, width / kColumns);
   }
 
   /// Calls `work` for the columns [begin, end) of each share.

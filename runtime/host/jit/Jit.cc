@@ -36,18 +36,16 @@ struct LoadedKernel {
   std::vector<DivisibleLoop> loops; ///< see KernelSource::loops
 };
 
-/// Returns into how many parts a loop is divided. Waking a thread takes tens of
-/// microseconds, in which a core handles about kBytesPerPart.
-int64_t partsOf(const DivisibleLoop &loop, int threads) {
-  constexpr int64_t kBytesPerPart = 512 << 10;
-  const int64_t steps = (loop.iterations + loop.stride - 1) / loop.stride;
-  return std::max<int64_t>(1, std::min({static_cast<int64_t>(threads), loop.bytes / kBytesPerPart, steps}));
+int64_t stepsOf(const DivisibleLoop &loop) { return (loop.iterations + loop.stride - 1) / loop.stride; }
+
+int64_t partsOf(const DivisibleLoop &loop, const WorkerPool *pool) {
+  return pool ? pool->partsFor(loop.bytes, stepsOf(loop)) : 1;
 }
 
 /// Returns where part `part` of `parts` begins. If a part has many steps, it
 /// begins at a multiple of 64, so that parts do not share a cache line.
 int64_t boundOf(const DivisibleLoop &loop, int64_t part, int64_t parts) {
-  const int64_t steps = (loop.iterations + loop.stride - 1) / loop.stride;
+  const int64_t steps = stepsOf(loop);
   const int64_t unit = steps >= 64 * parts ? 64 : 1;
   const int64_t step = part == parts ? steps : steps / unit * part / parts * unit;
   return std::min(step * loop.stride, loop.iterations);
@@ -59,14 +57,14 @@ int64_t boundOf(const DivisibleLoop &loop, int64_t part, int64_t parts) {
 class KernelLaunch : public Launchable {
 public:
   KernelLaunch(std::shared_ptr<Jit> jit, LoadedKernel kernel) : jit(std::move(jit)), kernel(std::move(kernel)) {
-    const int threads = this->jit->pool() ? this->jit->pool()->threads() : 1;
+    const WorkerPool *pool = this->jit->pool();
     bool isShared = false;
     for (const DivisibleLoop &loop : this->kernel.loops)
-      isShared |= partsOf(loop, threads) > 1;
+      isShared |= partsOf(loop, pool) > 1;
     if (!isShared)
       addCalls(std::nullopt, 1);
     for (size_t loop = 0; isShared && loop < this->kernel.loops.size(); ++loop)
-      addCalls(loop, partsOf(this->kernel.loops[loop], threads));
+      addCalls(loop, partsOf(this->kernel.loops[loop], pool));
   }
 
   int64_t workspaceBytes() const override { return kernel.workspaceBytes; }

@@ -149,6 +149,10 @@ TEST_F(JitTest, LoadsAKernelOnceOverAllModules) {
   EXPECT_EQ(jit->statistics().compiled, 1);
 }
 
+Buffer buffer(std::vector<int32_t> &of) {
+  return {reinterpret_cast<std::byte *>(of.data()), static_cast<int64_t>(of.size() * sizeof(int32_t))};
+}
+
 /// y[i] = x[i] + i, of 400,003 elements, in a loop that may be divided; by a step of which the last is not whole.
 constexpr const char *kDivisible = R"(
 func.func @k(%x: memref<400003xi32>, %y: memref<400003xi32>) {
@@ -183,9 +187,6 @@ TEST_F(JitTest, ThreadsDoEachIterationOnce) {
     ASSERT_TRUE(library.ok()) << library.status();
     auto kernel = *(*library)->kernel("k");
     std::vector<int32_t> x(400003, 5), y(400003);
-    const auto buffer = [](std::vector<int32_t> &of) {
-      return Buffer{reinterpret_cast<std::byte *>(of.data()), static_cast<int64_t>(of.size() * sizeof(int32_t))};
-    };
     for (int launch = 0; launch < 3; ++launch) {
       std::fill(y.begin(), y.end(), 0);
       ASSERT_TRUE(kernel->launch({buffer(x), buffer(y)}, *stream).ok());
@@ -229,9 +230,6 @@ TEST_F(JitTest, ALoopBeginsWhenAllThreadsHaveDoneTheOneBeforeIt) {
     auto kernel = *(*library)->kernel("k");
     std::vector<int32_t> x(400000), y(400000), z(400000);
     std::iota(x.begin(), x.end(), 0);
-    const auto buffer = [](std::vector<int32_t> &of) {
-      return Buffer{reinterpret_cast<std::byte *>(of.data()), static_cast<int64_t>(of.size() * sizeof(int32_t))};
-    };
     for (int launch = 0; launch < 3; ++launch) {
       std::fill(y.begin(), y.end(), 0);
       ASSERT_TRUE(kernel->launch({buffer(x), buffer(y), buffer(z)}, *stream).ok());

@@ -55,8 +55,7 @@ _elementwise("minimum", _in_equal_parts(sc.minimum), None, None)
 OPS["aten.max.other"], OPS["aten.min.other"] = OPS["aten.maximum.Tensor"], OPS["aten.minimum.Tensor"]
 OPS["aten.maximum.default"], OPS["aten.minimum.default"] = OPS["aten.max.other"], OPS["aten.min.other"]
 
-for _name, _of in (("neg", lambda x: sc.constant_like(x, 0) - x if is_integer(x) else sc.neg(x)),
-                   ("exp", sc.exp), ("log", sc.log), ("sqrt", sc.sqrt), ("tanh", sc.tanh),
+for _name, _of in (("neg", sc.neg), ("exp", sc.exp), ("log", sc.log), ("sqrt", sc.sqrt), ("tanh", sc.tanh),
                    ("sin", sc.sin), ("cos", sc.cos), ("relu", sc.relu), ("erf", sc.erf), ("abs", sc.abs),
                    ("rsqrt", sc.rsqrt), ("sigmoid", sc.sigmoid), ("silu", sc.silu)):
     OPS["aten.%s.default" % _name] = OPS["aten.%s_.default" % _name] = functools.partial(
