@@ -16,7 +16,8 @@ from launch import mpirun, run
 from memory import EXAMPLES
 
 SETTINGS = ["stage=0", "stage=1", "stage=2", "stage=3", *(f"stage={stage},strategy=tensor" for stage in (1, 2, 3))]
-REPORT = re.compile(r"^@(\S+), rank 0.*?^  arena in all +([0-9.]+) MB\n  live at once +([0-9.]+) MB$", re.MULTILINE | re.DOTALL)
+REPORT = re.compile(r"^@(\S+), rank 0.*?^  arena in all +([0-9.]+) MB\n  live at once +([0-9.]+) MB$",
+                    re.MULTILINE | re.DOTALL)
 
 
 def parseArguments():
@@ -29,8 +30,11 @@ def parseArguments():
 
 def arenasOf(arguments, module, setting):
     """Returns (name, MB of its arena, MB that are live at once) of each function of a module."""
-    text = run([f"{arguments.bin}/compiler/tools/splitcast-opt", module, f"--enable-zero={setting}", "--sbp-localize=rank=0",
-                "--local-pipeline", "--exec-lower", "--exec-report", "-o", "/dev/null"], withErrors=True)
+    text = run([
+        f"{arguments.bin}/compiler/tools/splitcast-opt", module, f"--enable-zero={setting}", "--sbp-localize=rank=0",
+        "--local-pipeline", "--exec-lower", "--exec-report", "-o", "/dev/null"
+    ],
+               withErrors=True)
     return [(name, float(arena), float(live)) for name, arena, live in REPORT.findall(text)]
 
 
@@ -41,14 +45,19 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         for name in [arguments.only] if arguments.only else EXAMPLES:
             module = f"{directory}/{name}.mlir"
-            run(mpirun(arguments.ranks) + [f"{arguments.bin}/examples/{name}/{name}", f"--write-mlir={module}", "--steps=0",
-                                           f"--kernel-cache={directory}/kernels", *EXAMPLES[name][0]])
+            run(
+                mpirun(arguments.ranks) + [
+                    f"{arguments.bin}/examples/{name}/{name}", f"--write-mlir={module}", "--steps=0",
+                    f"--kernel-cache={directory}/kernels", *EXAMPLES[name][0]
+                ])
             for setting in SETTINGS:
                 for function, arena, live in arenasOf(arguments, module, setting):
                     count += 1
                     if arena > live:
                         larger += 1
-                        print(f"| {name} | {setting} | {function} | {arena:,.1f} | {live:,.1f} | {arena / live - 1:.1%} |")
+                        print(
+                            f"| {name} | {setting} | {function} | {arena:,.1f} | {live:,.1f} | {arena / live - 1:.1%} |"
+                        )
     print(f"{larger} of {count} arenas are larger than what is live in them at once")
 
 

@@ -45,7 +45,9 @@ class Body:
         return name
 
     def layout(self, split):
-        entries = {"tp": "B" if split is None else f"S({split})", "pp": "B" if self.stage is None else f"At({self.stage})"}
+        entries = {
+            "tp": "B" if split is None else f"S({split})", "pp": "B" if self.stage is None else f"At({self.stage})"
+        }
         return "#sbp.nd<#p, [" + ", ".join(entries.get(name, "B") for name, _ in self.axes) + "]>"
 
     def variable(self, name, shape, group, split=None):
@@ -124,8 +126,10 @@ class Gpt:
     def block(self, x, group):
         width, rows = self.sizes.width, self.rows
         y = self.norm(x, f"{group}.ln1", group)
-        parts = [self.reshape(self.body.dense(y, rows, width, width, f"{group}.{part}", group, 1), self.flat, self.split)
-                 for part in ("query", "key", "value")]
+        parts = [
+            self.reshape(self.body.dense(y, rows, width, width, f"{group}.{part}", group, 1), self.flat, self.split)
+            for part in ("query", "key", "value")
+        ]
         mixed = self.body.op(f"nn.attention {', '.join(parts)} {{causal, scale = 0.125 : f64}} : "
                              f"({', '.join([self.split] * 3)})", self.split)
         mixed = self.reshape(mixed, self.split, self.flat)
@@ -148,11 +152,13 @@ class Gpt:
             self.body.stage = layer * self.stages // s.layers if self.stages > 1 else None
             x = self.block(x, f"h{layer}")
         logits = f"tensor<{self.rows}x{s.vocabulary}xf32>"
-        y = self.body.op(f"nn.matmul {self.norm(x, 'ln', 'ln')}, {table} {{transpose_b}} : ({self.flat}, {words})", logits)
+        y = self.body.op(f"nn.matmul {self.norm(x, 'ln', 'ln')}, {table} {{transpose_b}} : ({self.flat}, {words})",
+                         logits)
         labels = self.reshape("%next", tokens, f"tensor<{self.rows}xi64>")
         losses = self.body.op(f"nn.softmax_cross_entropy {y}, {labels} : ({logits}, tensor<{self.rows}xi64>)",
                               f"tensor<{self.rows}xf32>")
-        total = self.body.op(f"nn.reduce_sum {losses} {{dims = array<i64: 0>}} : (tensor<{self.rows}xf32>)", "tensor<f32>")
+        total = self.body.op(f"nn.reduce_sum {losses} {{dims = array<i64: 0>}} : (tensor<{self.rows}xf32>)",
+                             "tensor<f32>")
         loss = self.body.op(f"nn.scale {total} {{value = {1 / self.rows} : f64}} : (tensor<f32>)", "tensor<f32>")
         return self.body.module([(name, f"{s.samples}x{s.context}xi64") for name in ("tokens", "next")], loss)
 
@@ -165,8 +171,10 @@ class Line:
     before: str = ""  # the name of the line with half as many layers
 
     def command(self, opt, path):
-        return [opt, path, f"--enable-zero={self.zero}", "--sbp-localize=rank=0", "--local-pipeline", "--exec-lower", "-o",
-                os.devnull]
+        return [
+            opt, path, f"--enable-zero={self.zero}", "--sbp-localize=rank=0", "--local-pipeline", "--exec-lower", "-o",
+            os.devnull
+        ]
 
 
 def mlpLines():
@@ -196,8 +204,8 @@ def gptLines():
     for steps in ("", " accumulate=8"):
         for sizes in ((2, 2, 2), (16, 8, 8)):
             axes = list(zip(("dp", "pp", "tp"), sizes))
-            yield Line("gpt, " + " x ".join(map(str, sizes)) + " ranks" + ("," + steps if steps else ""), Gpt(deep, axes).text(),
-                       "stage=3 axis=dp" + steps)
+            yield Line("gpt, " + " x ".join(map(str, sizes)) + " ranks" + ("," + steps if steps else ""),
+                       Gpt(deep, axes).text(), "stage=3 axis=dp" + steps)
 
 
 def userSeconds(command):
@@ -234,12 +242,14 @@ def main():
     if not lines:
         fail(f"no model's name contains '{arguments.only}'")
     seconds = {}
-    print(f"{'model':46} {'seconds':>8} {'growth':>7}" + (f" {'baseline':>8} {'ratio':>7}" if arguments.baseline else ""))
+    print(f"{'model':46} {'seconds':>8} {'growth':>7}" +
+          (f" {'baseline':>8} {'ratio':>7}" if arguments.baseline else ""))
     if arguments.write:
         os.makedirs(arguments.write, exist_ok=True)
     with tempfile.TemporaryDirectory() as directory:
         for line in lines:
-            path = os.path.join(arguments.write or directory, "".join(c if c.isalnum() else "_" for c in line.name) + ".mlir")
+            path = os.path.join(arguments.write or directory,
+                                "".join(c if c.isalnum() else "_" for c in line.name) + ".mlir")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(line.text)
             if arguments.write:

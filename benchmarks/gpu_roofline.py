@@ -22,7 +22,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tests/gpu"))
-import ptx_reading  # noqa: E402
+import ptx_reading
 
 RANGE = re.compile(r"#exec\.range<\w+, \d+, (\d+)>")
 OP = re.compile(r"^\s*exec\.(launch|library|copy|clear) (.*)$")
@@ -45,7 +45,9 @@ def parseArguments():
 def run(*command):
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
-        sys.exit(f"gpu_roofline: error: {' '.join(command)} exited with {result.returncode}: {result.stderr.strip()[-2000:]}")
+        sys.exit(
+            f"gpu_roofline: error: {' '.join(command)} exited with {result.returncode}: {result.stderr.strip()[-2000:]}"
+        )
     return result.stdout
 
 
@@ -98,13 +100,14 @@ def launchesOf(plan):
             kernel = match.group(1)
         elif match := re.match(r"\s*(%\w+) = arith\.constant (\d+) : index", line):
             constants[match.group(1)] = int(match.group(2))
-        elif match := re.search(r"gpu\.launch blocks\([^)]*\) in \(%\w+ = (%\w+), %\w+ = (%\w+), %\w+ = (%\w+)\)", line):
+        elif match := re.search(r"gpu\.launch blocks\([^)]*\) in \(%\w+ = (%\w+), %\w+ = (%\w+), %\w+ = (%\w+)\)",
+                                line):
             blocks[kernel].append(constants[match.group(1)] * constants[match.group(2)] * constants[match.group(3)])
     return blocks
 
 
 def assembledOf(arguments, module, directory):
-    """By kernel, (registers, spilled bytes, share of bytes moved 16 at a time) of its worst launch; without ptxas {}."""
+    """By kernel, (registers, spilled bytes, share of bytes moved 16 at once) of its worst launch; without ptxas {}."""
     text = run(f"{arguments.bin}/compiler/tools/splitcast-kernels", module, f"--enable-zero={arguments.enable_zero}")
     ptxas = ptx_reading.findPtxas()
     functions = ptx_reading.assemble(text, ptxas, directory) if ptxas else {}
@@ -113,7 +116,8 @@ def assembledOf(arguments, module, directory):
         names = names.split()
         if names and functions:
             widths = sum((ptx_reading.bytesByWidth(entries[name]) for name in names), collections.Counter())
-            found[kernel] = (max(functions[n][0] for n in names), sum(functions[n][1] for n in names), ptx_reading.wideShare(widths))
+            found[kernel] = (max(functions[n][0] for n in names), sum(functions[n][1] for n in names),
+                             ptx_reading.wideShare(widths))
     return found
 
 
@@ -138,15 +142,19 @@ def main():
         row[1] += size
         row[2] += flops
         row[3] += max(size / arguments.bytes_per_s, flops / arguments.flops_per_s)
-    print(f"{'ms':>8} {'runs':>5} {'MB':>9} {'GFLOP':>8} {'blocks':>14} {'registers':>9} {'spilled':>7} {'wide':>5}  what")
+    print(
+        f"{'ms':>8} {'runs':>5} {'MB':>9} {'GFLOP':>8} {'blocks':>14} {'registers':>9} {'spilled':>7} {'wide':>5}  what"
+    )
     for what, (count, size, flops, seconds) in sorted(rows.items(), key=lambda row: -row[1][3]):
         grid = launches.get(what, [])
         mark = "<" if grid and size / count > 1e6 and max(grid) < arguments.processors else ""
         registers, spilled, share = assembled.get(what, ("", "", None))
-        print(f"{seconds * 1e3:8.3f} {count:5} {size / 1e6:9.1f} {flops / 1e9:8.1f} {','.join(map(str, grid)) + mark:>14} "
-              f"{registers:>9} {spilled:>7} {'' if share is None else f'{share:.0%}':>5}  {what}")
-    for title, isMember in (("kernels", lambda what: what in launches), ("products and other calls", lambda what: "#" in what),
-                            ("all", lambda what: True)):
+        blocks = ",".join(map(str, grid)) + mark
+        print(
+            f"{seconds * 1e3:8.3f} {count:5} {size / 1e6:9.1f} {flops / 1e9:8.1f} {blocks:>14} "
+            f"{registers:>9} {spilled:>7} {'' if share is None else f'{share:.0%}':>5}  {what}")
+    for title, isMember in (("kernels", lambda what: what in launches),
+                            ("products and other calls", lambda what: "#" in what), ("all", lambda what: True)):
         members = [row for what, row in rows.items() if isMember(what)]
         print(f"{sum(row[3] for row in members) * 1e3:8.3f} {sum(row[0] for row in members):5} "
               f"{sum(row[1] for row in members) / 1e6:9.1f} {sum(row[2] for row in members) / 1e9:8.1f}  {title}")

@@ -22,7 +22,8 @@ import torch, transformers
 import splitcast as sc
 import splitcast.torch
 
-model = transformers.GPT2LMHeadModel(transformers.GPT2Config(resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, n_positions=256))
+model = transformers.GPT2LMHeadModel(
+    transformers.GPT2Config(resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, n_positions=256))
 tokens = torch.randint(0, 50257, (4, 256))
 trainer = splitcast.torch.compile(model, lambda model, tokens: model(input_ids=tokens, labels=tokens).loss,
                                   {"tokens": tokens}, sc.AdamW(lr=3e-4), enable_zero=0, evaluate=False)
@@ -34,8 +35,8 @@ for step in range(int(sys.argv[1]) + 1):
 
 
 def imported(arguments):
-    run = subprocess.run([arguments.python, "-c", IMPORTED, str(arguments.steps)], stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE, universal_newlines=True)
+    run = subprocess.run([arguments.python, "-c", IMPORTED, str(arguments.steps)], capture_output=True,
+                         text=True)
     seconds = [float(line.split()[1]) for line in run.stdout.splitlines() if line.startswith("SECONDS ")]
     if run.returncode or len(seconds) != arguments.steps + 1:
         sys.exit("the imported model failed:\n" + run.stderr[-2000:])
@@ -46,7 +47,7 @@ def example(arguments):
     with tempfile.TemporaryDirectory() as directory:
         metrics = os.path.join(directory, "metrics.jsonl")
         subprocess.run(["bazel-bin/examples/gpt/gpt", "--text=" + arguments.text, "--batch=4", "--dropout=0",
-                        "--weight-decay=0.01", "--steps=%d" % (arguments.steps + 1), "--sample=0", "--layers=12",
+                        "--weight-decay=0.01", f"--steps={arguments.steps + 1}", "--sample=0", "--layers=12",
                         "--heads=12", "--width=768", "--vocabulary=50257", "--context=256", "--metrics=" + metrics],
                        check=True, stdout=subprocess.DEVNULL)
         return [json.loads(line)["seconds"] for line in open(metrics)][1:]
@@ -65,10 +66,11 @@ def main():
         times["imported"] += imported(arguments)
         times["C++ example"] += example(arguments)
     for name, seconds in times.items():
-        print("%-12s median %.3f s, minimum %.3f s" % (name, statistics.median(seconds), min(seconds)))
+        print(f"{name:<12} median {statistics.median(seconds):.3f} s, minimum {min(seconds):.3f} s")
     ours, theirs = times.values()
-    print("tokens/s of the imported model relative to the C++ example: %.3f by the medians, %.3f by the minima" %
-          (statistics.median(theirs) / statistics.median(ours), min(theirs) / min(ours)))
+    by_medians, by_minima = statistics.median(theirs) / statistics.median(ours), min(theirs) / min(ours)
+    print(f"tokens/s of the imported model relative to the C++ example: {by_medians:.3f} by the medians, "
+          f"{by_minima:.3f} by the minima")
 
 
 if __name__ == "__main__":

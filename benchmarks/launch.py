@@ -13,7 +13,7 @@ def fail(message):
 def run(command, suffices=lambda text: False, withErrors=False):
     """Runs a command, and returns its stdout, followed by stderr if `withErrors`. If the command fails, this program
     ends, unless `suffices(stdout)` holds."""
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    result = subprocess.run(command, capture_output=True, text=True)
     if withErrors:
         result.stdout += result.stderr
     if result.returncode != 0 and not suffices(result.stdout):

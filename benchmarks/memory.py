@@ -21,7 +21,6 @@ LEAST_MB or above MOST_MB for any rank.
 """
 import argparse
 import itertools
-import os
 import re
 import sys
 import tempfile
@@ -78,16 +77,20 @@ class Setting:
         self.zero = f"stage={stage},strategy={'tensor' if ranks == 2 else 'bucket'}"
 
     def flags(self, steps):
-        return [f"--steps={steps}", f"--enable-zero={self.zero}", "--threads=1", "--report", f"--transport={self.transport}",
-                f"--kernel-cache={self.directory}/kernels"]
+        return [
+            f"--steps={steps}", f"--enable-zero={self.zero}", "--threads=1", "--report",
+            f"--transport={self.transport}", f"--kernel-cache={self.directory}/kernels"
+        ]
 
     def predicted(self, module, rank):
         """Returns a rank's predicted peak in MB."""
         shares = self.transport == "memory"
         zero = f"{self.zero.replace(',', ' ')} one-copy={'yes' if shares else 'no'}"
-        text = run([f"{self.bin}/compiler/tools/splitcast-opt", module, f"--enable-zero={zero}", f"--sbp-localize=rank={rank}",
-                    "--local-pipeline", "--exec-lower"] + ["--exec-share-gathers"] * shares +
-                   ["--exec-report", "-o", "/dev/null"], withErrors=True)
+        text = run([
+            f"{self.bin}/compiler/tools/splitcast-opt", module, f"--enable-zero={zero}", f"--sbp-localize=rank={rank}",
+            "--local-pipeline", "--exec-lower"
+        ] + ["--exec-share-gathers"] * shares + ["--exec-report", "-o", "/dev/null"],
+                   withErrors=True)
         peaks = set(re.findall(r"^  peak +([0-9.]+) MB$", text, re.MULTILINE))
         if len(peaks) != 1:
             fail(f"rank {rank} of {module}: expected one peak for all functions, found {sorted(peaks)}")
@@ -149,8 +152,9 @@ def inputModule(name, ranks, isLarge):
              f"tensor<{rows}x8xf32>",
              f"  %l = nn.reduce_sum %h {{dims = array<i64: 0, 1>}} : (tensor<{rows}x8xf32>) -> tensor<f32>"]
     if "y" in columns:
-        text.append(f"  %s = nn.reduce_sum %y {{dims = array<i64: 0, 1>}} : (tensor<{rows}x{columns['y']}xf32, #S0>) -> "
-                    "tensor<f32>")
+        text.append(
+            f"  %s = nn.reduce_sum %y {{dims = array<i64: 0, 1>}} : (tensor<{rows}x{columns['y']}xf32, #S0>) -> "
+            "tensor<f32>")
     text += ["  nn.minimize %l : tensor<f32> with #nn.sgd<lr = 0.5>",
              f"  return {results} : {', '.join('tensor<f32>' for _ in results.split(','))}", "}"]
     return "\n".join(text) + "\n"
@@ -186,21 +190,27 @@ def main():
     print("| model | ranks | stage | transport | predicted peak with scratch, MB | counted | counted less predicted |\n"
           "|---|---|---|---|---|---|---|")
     names = [arguments.only] if arguments.only else [*EXAMPLES, *INPUTS]
-    for name, ranks, stage, transport in itertools.product(names, arguments.ranks.split(","), arguments.stages.split(","),
+    for name, ranks, stage, transport in itertools.product(names,
+                                                           arguments.ranks.split(","), arguments.stages.split(","),
                                                            arguments.transports.split(",")):
         with tempfile.TemporaryDirectory() as directory:
             setting = Setting(arguments, directory, int(ranks), int(stage), transport)
             large, rises = (measureExample if name in EXAMPLES else measureInputs)(setting, name)
         most = MOST_MB_OF_PRODUCTS if name in LARGE_PRODUCTS else MOST_MB
         # The counted peak is the predicted one plus the difference of the rises.
-        row = [", ".join(f"{predicted:,.1f}" for predicted, _, _ in large),
-               ", ".join(f"{predicted + least:,.1f}" for (predicted, _, _), (least, _) in zip(large, rises)),
-               ", ".join(f"{least:+.1f}" if least == atMost else f"{least:+.1f} to {atMost:+.1f}" for least, atMost in rises)]
+        row = [
+            ", ".join(f"{predicted:,.1f}" for predicted, _, _ in large),
+            ", ".join(f"{predicted + least:,.1f}" for (predicted, _, _), (least, _) in zip(large, rises)),
+            ", ".join(f"{least:+.1f}" if least == atMost else f"{least:+.1f} to {atMost:+.1f}"
+                      for least, atMost in rises)
+        ]
         print(f"| {name} | {ranks} | {stage} | {transport} | {' | '.join(row)} |", flush=True)
-        wrong += [f"{name} on {ranks} ranks at stage {stage} over {transport}: rank {rank} has {least:+.1f} to {atMost:+.1f} "
-                  f"MB more than predicted, and {LEAST_MB} to {most:+} are allowed; look for memory that is held and "
-                  "not predicted, or predicted and not held"
-                  for rank, (least, atMost) in enumerate(rises) if not (LEAST_MB <= atMost and least <= most)]
+        wrong += [
+            f"{name} on {ranks} ranks at stage {stage} over {transport}: rank {rank} has {least:+.1f} to {atMost:+.1f} "
+            f"MB more than predicted, and {LEAST_MB} to {most:+} are allowed; look for memory that is held and "
+            "not predicted, or predicted and not held" for rank, (least, atMost) in enumerate(rises)
+            if not (atMost >= LEAST_MB and least <= most)
+        ]
     for text in wrong:
         print(f"memory: error: {text}", file=sys.stderr)
     return 1 if wrong else 0

@@ -34,7 +34,9 @@ def meansOf(losses, window):
 def main():
     arguments = parseArguments()
     with tempfile.TemporaryDirectory() as directory:
-        sides = {"splitcast bf16": runExample(arguments, "gpt", directory, f"stage={arguments.stage},compute-type=bf16")}
+        sides = {
+            "splitcast bf16": runExample(arguments, "gpt", directory, f"stage={arguments.stage},compute-type=bf16")
+        }
         for elements in ("bf16", "f32"):
             sides[f"torch {elements}"] = runPeer(arguments, "gpt", directory, elements)
     for name, losses in sides.items():

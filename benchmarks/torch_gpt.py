@@ -64,7 +64,8 @@ class Gpt:
             x = x + self.variables["wpe.weight"][:tokens.shape[1]]
         for layer in range(self.layers):
             x = self.block(x, f"h{layer}")
-        return self.normalized(x, "ln") @ (self.variables["out.weight"] if self.isNeox else self.variables["wte.weight"].T)
+        table = self.variables["out.weight"] if self.isNeox else self.variables["wte.weight"].T
+        return self.normalized(x, "ln") @ table
 
 
 def gptLoss(variables, batch, flags):

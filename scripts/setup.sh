@@ -15,6 +15,7 @@ groups=(
   "C++ libraries (Abseil; JSON): libabsl-dev nlohmann-json3-dev"
   "matrix products on the CPU (oneDNN): libdnnl-dev"
   "ranks (OpenMPI): openmpi-bin libopenmpi-dev"
+  "proofs that ranks know their job's secret (OpenSSL): libssl-dev"
   "the Python package: python3-dev pybind11-dev python3-numpy"
   "tests (GoogleTest): libgtest-dev libgmock-dev"
   "tests under sanitizers: libclang-rt-19-dev"

@@ -3,7 +3,9 @@
 # For this it creates a virtual environment in ~/.cache/splitcast/torch, with the versions in
 # tests/python/torch_requirements.txt.
 #
-#   bash scripts/test_torch.sh
+#   bash scripts/test_torch.sh [--minutes=N]
+#
+# With --minutes it runs small models alone, as many as fit in that time.
 #
 # The last line is 'N passed, N failed', and the exit status is 0 if none failed. If the environment cannot be created
 # (no venv module, no package index, less than 8 GB of space, or more than 30 minutes), it prints 'skipped: ' with the
@@ -35,7 +37,9 @@ makeEnvironment() {
 
 bash scripts/setup.sh
 makeEnvironment
-runBazel build --noshow_progress --jobs="$(jobCount)" //compiler/python //tests/examples:training_costs_test
+targets=(//compiler/python)
+[ $# -gt 0 ] || targets+=(//tests/examples:training_costs_test)
+runBazel build --noshow_progress --jobs="$(jobCount)" "${targets[@]}"
 root=$PWD
 cd bazel-bin # its paths are those of a test's runfiles
-PYTHONDONTWRITEBYTECODE=1 "$environment/bin/python" "$root/tests/python/torch_check.py"
+PYTHONDONTWRITEBYTECODE=1 "$environment/bin/python" "$root/tests/python/torch_check.py" "$@"

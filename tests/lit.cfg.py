@@ -16,7 +16,7 @@ BIN = os.path.join(os.path.dirname(TESTS), "bazel-bin")
 LLVM_BIN = "/usr/lib/llvm-19/bin"
 
 sys.path.insert(0, os.path.join(TESTS, "filecheck"))
-from judged_test import JudgedTest  # noqa: E402
+from judged_test import JudgedTest
 
 opt = os.path.abspath(lit_config.params.get("splitcast_opt", os.path.join(BIN, "compiler/tools/splitcast-opt")))
 for tool in (opt, os.path.join(LLVM_BIN, "FileCheck"), os.path.join(LLVM_BIN, "not")):

@@ -16,16 +16,14 @@
 #include "benchmarks/cpu/RawProduct.h"
 #include "compiler/Compile.h"
 #include "compiler/Pipelines.h"
-#include "compiler/graph/GraphDiagnostics.h"
 #include "compiler/launch/Launch.h"
 #include "compiler/launch/SessionTensors.h"
+#include "compiler/tools/ModuleFile.h"
 #include "runtime/executor/Profiler.h"
 #include "runtime/host/Peaks.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/ADT/MapVector.h"
 
 #include <algorithm>
@@ -242,14 +240,8 @@ absl::Status report(exec::PlanOp plan, const FloorFlags &flags, const runtime::P
 /// Compiles the plan of this rank.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> planOf(const FloorFlags &flags, mlir::MLIRContext &context,
                                                          Launch &launch) {
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  {
-    DiagnosticCollector collector(&context);
-    module = mlir::parseSourceFile<mlir::ModuleOp>(flags.path, &context);
-    if (!module)
-      return absl::InvalidArgumentError(
-          absl::StrCat("'", flags.path, "' is not a module: ", absl::StrJoin(collector.locatedMessages(), "\n")));
-  }
+  SPLITCAST_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
+                             parseModuleFile(flags.path, &context, /*allowBytecode=*/false));
   CompileOptions compile = sessionOptionsOf(launch).compile;
   compile.zero = flags.zero;
   SPLITCAST_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> global, compileGlobal(*module, compile));

@@ -461,7 +461,8 @@ struct AttentionOptions {
 /// softmax(scale query key^T + bias) value, for each sample and head. Query is [samples, positions, heads, width]. Key
 /// and value are [samples, keys, heads, width], or have fewer heads, if their number divides the query's: each then
 /// serves the same number of consecutive query heads (Ainslie et al. 2023, arXiv:2305.13245). A position that attends
-/// to no key gives 0. With a bias or dropout, the scores of all positions and keys are kept for backward.
+/// to no key gives 0, and so does one whose scores a bias makes -infinity. With a bias or dropout, the scores of all
+/// positions and keys are kept for backward.
 Tensor attention(const Tensor &query, const Tensor &key, const Tensor &value, const AttentionOptions &options = {},
                  Caller at = Caller::here());
 /// 0 with probability `rate`, which is at least 0 and below 1, else x / (1 - rate). Each step drops other elements, and

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace splitcast {
@@ -86,11 +87,23 @@ Tensor abs(const Tensor &x, Caller at) {
   return select(ofX(isAbove), x, select(ofX(isBelow), sub(zero, x, at), select(ofX(isZero), zero, x, at), at), at);
 }
 
+/// x^exponent for an exponent above 1 that is no integer. At 0, whose logarithm has no gradient, both are 0.
+static Tensor realPower(const Tensor &x, double exponent, Caller at) {
+  const Tensor zero = constantLike(x, 0.0, at), one = constantLike(x, 1.0, at);
+  Tensor isZero = compare(x, zero, "eq", at);
+  if (!isZero.isValid())
+    return isZero;
+  isZero = x.type() == ElementType::F32 ? isZero : cast(isZero, x.type(), at);
+  return select(isZero, zero, exp(scale(log(select(isZero, one, x, at), at), exponent, at), at), at);
+}
+
 Tensor pow(const Tensor &x, double exponent, Caller at) {
   constexpr double kMostProducts = 8;
   const WithinFunction within(x, "pow");
   if (std::abs(exponent) == 0.5)
     return exponent > 0 ? sqrt(x, at) : rsqrt(x, at);
+  if (exponent != std::round(exponent) && exponent > 1 && std::isfinite(exponent))
+    return realPower(x, exponent, at);
   if (exponent != std::round(exponent) || std::abs(exponent) > kMostProducts)
     return exp(scale(log(x, at), exponent, at), at);
   if (exponent == 0) // NaN to the power of 0 is 1, too
@@ -309,6 +322,20 @@ std::string problemOfScores(const sbp::Shape &query, const sbp::Shape &key, cons
               : absl::StrCat("has a bias ", shapeText(bias), "; it must broadcast to the scores, ", shapeText(scores));
 }
 
+constexpr double kUnseen = -std::numeric_limits<double>::infinity();
+
+/// The softmax of scores, which is 0 where all scores of a row are `unseen`: -infinity.
+Tensor softmaxOfSeen(const Tensor &scores, const Tensor &unseen, Caller at) {
+  Tensor isSeen = compare(scores, unseen, "ne", at); // a NaN is, too
+  if (!isSeen.isValid())
+    return isSeen;
+  sbp::Shape ofRows = scores.shape();
+  ofRows.back() = 1;
+  Tensor count = reshape(sum(isSeen, {-1}, at), ofRows, at);
+  Tensor zero = constantLike(scores, 0.0, at);
+  return select(count, softmax(select(count, scores, zero, at), at), zero, at);
+}
+
 /// Computes attention with its scores as tensors, for a bias or dropout.
 Tensor attentionByScores(const Tensor &query, const Tensor &key, const Tensor &value, double scaleOfScores,
                          const AttentionOptions &options, Caller at) {
@@ -320,14 +347,12 @@ Tensor attentionByScores(const Tensor &query, const Tensor &key, const Tensor &v
     scores = add(scores, options.bias, at);
   if (!scores.isValid())
     return scores;
-  Tensor seen = seenKeys(scores, options, at), weights;
-  if (GraphBuilder::stateOf(seen)) { // where no key is seen, the equal weights are multiplied by 0
-    constexpr double unseen = -6e4;  // f16 can represent it, too
-    scores = select(seen, scores, constantLike(scores, unseen, at), at);
-    weights = mul(softmax(scores, at), seen, at);
-  } else {
-    weights = softmax(scores, at);
-  }
+  // The score of a key that is not seen is -infinity, in a bias, too: no score that is seen is below that.
+  const Tensor seen = seenKeys(scores, options, at), unseen = constantLike(scores, kUnseen, at);
+  if (GraphBuilder::stateOf(seen))
+    scores = select(seen, scores, unseen, at);
+  const bool mayHideAll = GraphBuilder::stateOf(options.mask) || GraphBuilder::stateOf(options.bias);
+  Tensor weights = mayHideAll ? softmaxOfSeen(scores, unseen, at) : softmax(scores, at);
   if (options.dropout > 0.0)
     weights = dropout(weights, options.dropout, at);
   return transpose(matmul(weights, v, {}, at), byHeads, at);

@@ -4,10 +4,7 @@
 #include "runtime/api/StatusMacros.h"
 #include "runtime/io/File.h"
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 
 #include <nlohmann/json.hpp>
 
@@ -16,7 +13,6 @@ namespace splitcast {
 namespace {
 
 constexpr int64_t kFormat = 2; ///< format 1 has no validation loss
-constexpr char kPrefix[] = "step-", kSuffix[] = ".json";
 
 using Json = nlohmann::ordered_json;
 
@@ -44,17 +40,6 @@ bool readDigests(const Json &json, std::vector<std::string> &digests) {
 }
 
 } // namespace
-
-std::string CheckpointManifest::nameOf(int64_t step) { return absl::StrFormat("%s%09d", kPrefix, step); }
-
-int64_t CheckpointManifest::stepOf(const std::string &fileName) {
-  int64_t step = -1;
-  if (!absl::StartsWith(fileName, kPrefix) || !absl::EndsWith(fileName, kSuffix))
-    return -1;
-  const std::string name = fileName.substr(0, fileName.size() - (sizeof(kSuffix) - 1));
-  const bool isNumber = absl::SimpleAtoi(name.substr(sizeof(kPrefix) - 1), &step);
-  return isNumber && step >= 0 && nameOf(step) == name ? step : -1;
-}
 
 std::string CheckpointManifest::text() const {
   Json json = {{"format", kFormat}, {"step", step}, {"seed", seed}, {"bytes", bytes}, {"block_bytes", blockBytes}};

@@ -3,7 +3,7 @@
 // A checkpoint is two files of one directory. step-000000120.safetensors has all variables, including the state of
 // optimizers, counts and the scale of a loss. step-000000120.json, the manifest, is written after it; it has the step,
 // the seed, and digests (SHA-256) of the first file's blocks and of itself. Without a manifest that matches it, a file
-// is not a checkpoint.
+// is not a checkpoint. Names of jobs that resumed have the job's number, too (CheckpointName.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_LAUNCH_CHECKPOINTMANIFEST_H
@@ -26,11 +26,6 @@ struct CheckpointManifest {
   int64_t blockBytes = int64_t{16} << 20;
   std::vector<std::string> digests;                    ///< one per block of the file; the last block may be shorter
   std::optional<double> validationLoss = std::nullopt; ///< of these variables, if it was computed and is finite
-
-  /// Returns "step-000000120", to which ".json" or ".safetensors" is added.
-  static std::string nameOf(int64_t step);
-  /// Returns the step in a manifest's name; -1 if the name is not a manifest's.
-  static int64_t stepOf(const std::string &fileName);
 
   std::string text() const;
   /// Parses the text of a manifest. `path` is for messages.

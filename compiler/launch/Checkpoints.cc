@@ -4,11 +4,9 @@
 #include "runtime/io/File.h"
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
 
 #include <algorithm>
 #include <chrono>
@@ -20,20 +18,13 @@ namespace splitcast {
 
 namespace {
 
-std::string manifestPath(const std::string &directory, int64_t step) {
-  return absl::StrCat(directory, "/", CheckpointManifest::nameOf(step), ".json");
-}
-std::string variablesPath(const std::string &directory, int64_t step) {
-  return absl::StrCat(directory, "/", CheckpointManifest::nameOf(step), ".safetensors");
-}
+constexpr char kManifest[] = ".json", kVariables[] = ".safetensors";
 
-constexpr char kSharedName[] = "/shared.txt"; ///< in a directory of checkpoints
-
-/// Returns whether a file in a directory of checkpoints belongs to one,
-/// finished or not.
-bool isOfCheckpoint(const std::string &name) {
-  const std::string stem = name.substr(0, name.find('.'));
-  return CheckpointManifest::stepOf(stem + ".json") >= 0;
+std::string manifestPath(const std::string &directory, const CheckpointName &name) {
+  return absl::StrCat(directory, "/", name.text(), kManifest);
+}
+std::string variablesPath(const std::string &directory, const CheckpointName &name) {
+  return absl::StrCat(directory, "/", name.text(), kVariables);
 }
 
 absl::StatusOr<std::string> readAll(const std::string &path) {
@@ -42,12 +33,6 @@ absl::StatusOr<std::string> readAll(const std::string &path) {
   std::string text(size, '\0');
   absl::Status status = file.readAt(0, size, text.data());
   return status.ok() ? absl::StatusOr<std::string>(std::move(text)) : status;
-}
-
-absl::Status writeAll(const std::string &path, const std::string &text) {
-  SPLITCAST_ASSIGN_OR_RETURN(runtime::PendingFile file, runtime::PendingFile::create(path));
-  absl::Status status = file.file().append(text);
-  return status.ok() ? file.commit() : status;
 }
 
 /// Returns the names in a directory, which may be missing.
@@ -63,15 +48,45 @@ absl::StatusOr<std::vector<std::string>> namesIn(const std::string &directory) {
   return names;
 }
 
-/// Returns the steps that have a manifest, newest first.
-absl::StatusOr<std::vector<int64_t>> stepsIn(const std::string &directory) {
+/// Returns the checkpoints that have a manifest, newest first.
+absl::StatusOr<std::vector<CheckpointName>> checkpointsIn(const std::string &directory) {
   SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> names, namesIn(directory));
-  std::vector<int64_t> steps;
+  std::vector<CheckpointName> found;
   for (const std::string &name : names)
-    if (const int64_t step = CheckpointManifest::stepOf(name); step >= 0)
-      steps.push_back(step);
-  std::sort(steps.rbegin(), steps.rend());
-  return steps;
+    if (const std::optional<CheckpointName> checkpoint = CheckpointName::ofManifest(name))
+      found.push_back(*checkpoint);
+  std::sort(found.begin(), found.end());
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+/// Returns the largest number of a job that has a file in the directory, whether
+/// its checkpoint is finished or not.
+absl::StatusOr<int64_t> latestJobIn(const std::string &directory) {
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> names, namesIn(directory));
+  int64_t job = 0;
+  for (const std::string &name : names)
+    if (const std::optional<CheckpointName> checkpoint = CheckpointName::ofFile(name);
+        checkpoint && checkpoint->job > 1)
+      job = std::max(job, checkpoint->job);
+  return job;
+}
+
+/// Returns the best of the checkpoints: that of the least validation loss, the
+/// first of equal ones; nullopt if none has such a loss.
+std::optional<CheckpointName> bestOf(const std::string &directory, const std::vector<CheckpointName> &names) {
+  std::optional<std::pair<double, CheckpointName>> best;
+  for (const CheckpointName &name : names) {
+    const std::string path = manifestPath(directory, name);
+    absl::StatusOr<std::string> text = readAll(path);
+    absl::StatusOr<CheckpointManifest> manifest =
+        text.ok() ? CheckpointManifest::parse(*text, path) : absl::StatusOr<CheckpointManifest>(text.status());
+    const bool isBetter =
+        manifest.ok() && manifest->validationLoss && (!best || *manifest->validationLoss < best->first);
+    if (isBetter)
+      best = {*manifest->validationLoss, name};
+  }
+  return best ? std::make_optional(best->second) : std::nullopt;
 }
 
 } // namespace
@@ -88,74 +103,104 @@ void CheckpointOptions::addTo(Flags &flags) {
 absl::StatusOr<Checkpoints> Checkpoints::open(const CheckpointOptions &options, int64_t seed, Launch &launch,
                                               Session &session) {
   Checkpoints checkpoints(options, seed, launch, session);
-  absl::Status status = options.directory.empty() ? absl::OkStatus() : checkpoints.checkShared();
+  absl::Status status = options.directory.empty() ? absl::OkStatus() : checkpoints.claimDirectory();
   return status.ok() ? absl::StatusOr<Checkpoints>(std::move(checkpoints)) : status;
 }
 
-/// Makes the directory on rank 0, and returns what it wrote there for the other
-/// ranks to find.
-absl::StatusOr<std::string> Checkpoints::makeDirectory() const {
+/// Returns an error if the directory has checkpoints from which this job does
+/// not resume: it would remove them as old ones.
+absl::Status Checkpoints::refuseOthers() const {
+  const std::string &directory = options->directory;
+  std::error_code error;
+  if (!options->resume.empty() && std::filesystem::equivalent(directory, options->resume, error))
+    return absl::OkStatus();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<CheckpointName> found, checkpointsIn(directory));
+  return found.empty() ? absl::OkStatus()
+                       : runtime::fileError(absl::StatusCode::kFailedPrecondition, directory,
+                                            absl::StrCat("has a checkpoint of step ", found.front().step,
+                                                         "; continue from it with --resume=", directory,
+                                                         ", or use another directory"));
+}
+
+/// Makes the directory on rank 0, and takes it from any job that had it.
+absl::StatusOr<DirectoryClaim> Checkpoints::takeDirectory() const {
   const std::string &directory = options->directory;
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error)
     return runtime::fileError(absl::StatusCode::kUnavailable, directory,
                               absl::StrCat("cannot be created: ", error.message()));
-  SPLITCAST_ASSIGN_OR_RETURN(std::vector<int64_t> steps, stepsIn(directory));
-  const bool goesOn = !options->resume.empty() && std::filesystem::equivalent(directory, options->resume, error);
-  if (!steps.empty() && !goesOn) // this job would remove them as old ones
-    return runtime::fileError(absl::StatusCode::kFailedPrecondition, directory,
-                              absl::StrCat("has a checkpoint of step ", steps.front(),
-                                           "; continue from it with --resume=", directory,
-                                           ", or use another directory"));
-  const std::string text = absl::StrCat("written by the job that began at ", absl::FormatTime(absl::Now()), "\n");
-  absl::Status status = writeAll(directory + kSharedName, text);
-  return status.ok() ? absl::StatusOr<std::string>(text) : status;
+  SPLITCAST_ASSIGN_OR_RETURN(int64_t latest, latestJobIn(directory));
+  return DirectoryClaim::take(directory, latest, [&] { return refuseOthers(); });
 }
 
-/// Checks that all ranks see the same directory: they read what rank 0 wrote
-/// there.
-absl::Status Checkpoints::checkShared() {
-  const std::string path = options->directory + kSharedName;
-  absl::StatusOr<std::string> text = launch->rank() == 0 ? makeDirectory() : "";
-  SPLITCAST_RETURN_IF_ERROR(launch->agree(text.status(), "opening of the checkpoints"));
-  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> all,
-                             launch->communicator().exchange(*text, {"comparison of directories of checkpoints"}));
-  absl::StatusOr<std::string> seen = readAll(path);
-  absl::Status shared = seen.ok() && *seen == all.front()
-                            ? absl::OkStatus()
-                            : runtime::fileError(absl::StatusCode::kFailedPrecondition, path,
-                                                 "is not what rank 0 wrote there; give --checkpoint a directory "
-                                                 "that all hosts share");
-  return launch->agree(shared, "opening of the checkpoints");
+/// Takes the directory, and checks that all ranks see the same one: they read
+/// what rank 0 wrote there.
+absl::Status Checkpoints::claimDirectory() {
+  absl::Status status;
+  if (launch->rank() == 0) {
+    absl::StatusOr<DirectoryClaim> taken = takeDirectory();
+    status = taken.status();
+    if (taken.ok())
+      claim = *std::move(taken);
+  }
+  SPLITCAST_RETURN_IF_ERROR(launch->agree(status, "opening of the checkpoints"));
+  SPLITCAST_ASSIGN_OR_RETURN(
+      std::vector<std::string> all,
+      launch->communicator().exchange(claim ? claim->describe() : "", {"comparison of directories of checkpoints"}));
+  if (launch->rank() != 0) {
+    absl::StatusOr<DirectoryClaim> joined = DirectoryClaim::join(options->directory, all.front());
+    status = joined.status();
+    if (joined.ok())
+      claim = *std::move(joined);
+  }
+  return launch->agree(status, "opening of the checkpoints");
+}
+
+/// Returns an error on all ranks if the directory belongs to another job by now.
+absl::Status Checkpoints::checkOwned() {
+  return launch->agree(launch->rank() == 0 ? claim->check() : absl::OkStatus(), "look at the checkpoints' owner");
+}
+
+/// Returns the cause of an error, if it is that another job owns the directory
+/// and has removed this job's files; otherwise the error. Each rank looks by
+/// itself, since ranks that have failed may not answer.
+absl::Status Checkpoints::causeOf(const absl::Status &error) const {
+  absl::Status owned = error.ok() ? absl::OkStatus() : claim->check();
+  return owned.code() == absl::StatusCode::kFailedPrecondition ? owned : error;
 }
 
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// Returns the steps that have a manifest, as rank 0 finds them.
-absl::StatusOr<std::vector<int64_t>> Checkpoints::stepsToTry() {
-  absl::StatusOr<std::vector<int64_t>> mine = std::vector<int64_t>();
+/// Returns the checkpoints that have a manifest, as rank 0 finds them.
+absl::StatusOr<std::vector<CheckpointName>> Checkpoints::namesToTry() {
+  absl::StatusOr<std::vector<CheckpointName>> mine = std::vector<CheckpointName>();
   if (launch->rank() == 0)
-    mine = stepsIn(options->resume);
+    mine = checkpointsIn(options->resume);
   SPLITCAST_RETURN_IF_ERROR(launch->agree(mine.status(), "search for checkpoints"));
+  const std::string text = absl::StrJoin(
+      *mine, " ", [](std::string *out, const CheckpointName &name) { absl::StrAppend(out, name.text(), kManifest); });
   SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> all,
-                             launch->communicator().exchange(absl::StrJoin(*mine, " "), {"search for checkpoints"}));
-  std::vector<int64_t> steps;
-  for (absl::string_view text : absl::StrSplit(all.front(), ' ', absl::SkipEmpty()))
-    if (!absl::SimpleAtoi(text, &steps.emplace_back()))
-      return absl::InternalError(absl::StrCat("rank 0 sent '", text, "' as the step of a checkpoint"));
-  return steps;
+                             launch->communicator().exchange(text, {"search for checkpoints"}));
+  std::vector<CheckpointName> names;
+  for (absl::string_view word : absl::StrSplit(all.front(), ' ', absl::SkipEmpty())) {
+    const std::optional<CheckpointName> name = CheckpointName::ofManifest(std::string(word));
+    if (!name)
+      return absl::InternalError(absl::StrCat("rank 0 sent '", word, "' as the name of a checkpoint"));
+    names.push_back(*name);
+  }
+  return names;
 }
 
 /// Checks that the files of a checkpoint are what was written. Each rank reads
 /// its own blocks.
-absl::Status Checkpoints::isWhole(int64_t step, CheckpointManifest &manifest) {
-  const std::string path = manifestPath(options->resume, step), variables = variablesPath(options->resume, step);
+absl::Status Checkpoints::isWhole(const CheckpointName &name, CheckpointManifest &manifest) {
+  const std::string path = manifestPath(options->resume, name), variables = variablesPath(options->resume, name);
   SPLITCAST_ASSIGN_OR_RETURN(std::string text, readAll(path));
   SPLITCAST_ASSIGN_OR_RETURN(manifest, CheckpointManifest::parse(text, path));
-  if (manifest.step != step)
+  if (manifest.step != name.step)
     return runtime::fileError(absl::StatusCode::kDataLoss, path,
                               absl::StrCat("is the manifest of step ", manifest.step, "; rename it back"));
   SPLITCAST_ASSIGN_OR_RETURN(
@@ -171,32 +216,58 @@ absl::Status Checkpoints::isWhole(int64_t step, CheckpointManifest &manifest) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<int64_t> Checkpoints::resume(int64_t steps) {
+/// Returns the newest of these checkpoints that is whole; nullopt if none is.
+absl::StatusOr<std::optional<CheckpointName>> Checkpoints::newestWhole(const std::vector<CheckpointName> &names,
+                                                                       CheckpointManifest &manifest) {
+  for (const CheckpointName &name : names) {
+    const absl::Status whole = launch->agree(isWhole(name, manifest), "reading of a checkpoint");
+    if (whole.ok())
+      return std::make_optional(name);
+    if (launch->rank() == 0)
+      fprintf(stderr, "checkpoint of step %ld is skipped: %s\n", static_cast<long>(name.step),
+              whole.ToString().c_str());
+  }
+  return std::optional<CheckpointName>();
+}
+
+absl::StatusOr<int64_t> Checkpoints::resume(int64_t steps, const SavedRates &rates) {
   if (options->resume.empty())
     return 0;
-  SPLITCAST_ASSIGN_OR_RETURN(std::vector<int64_t> all, stepsToTry());
-  for (int64_t step : all) {
-    CheckpointManifest manifest;
-    const absl::Status whole = launch->agree(isWhole(step, manifest), "reading of a checkpoint");
-    if (!whole.ok()) {
-      if (launch->rank() == 0)
-        fprintf(stderr, "checkpoint of step %ld is skipped: %s\n", static_cast<long>(step), whole.ToString().c_str());
-      continue;
-    }
-    const std::string path = variablesPath(options->resume, step);
-    if (manifest.seed != seed)
-      return runtime::fileError(absl::StatusCode::kInvalidArgument, path,
-                                absl::StrCat("was trained with --seed=", manifest.seed, ", but this run has seed ",
-                                             seed, "; use the same seed, or begin anew with --load-variables=", path));
-    if (step > steps)
-      return runtime::fileError(absl::StatusCode::kInvalidArgument, path,
-                                absl::StrCat("has done ", step, " steps, but --steps is ", steps,
-                                             "; steps count from the beginning of training: give more"));
-    absl::Status status = session->loadVariables(path);
-    return status.ok() ? absl::StatusOr<int64_t>(step) : status;
+  absl::StatusOr<int64_t> done = load(steps, rates);
+  if (!done.ok() && claim && launch->rank() == 0)
+    claim->giveBack(); // to a job that may still run
+  return done;
+}
+
+absl::StatusOr<int64_t> Checkpoints::load(int64_t steps, const SavedRates &rates) {
+  CheckpointManifest manifest;
+  std::optional<CheckpointName> found;
+  std::vector<CheckpointName> tried;
+  // If the directory's owner removes old checkpoints meanwhile, there are newer
+  // ones.
+  constexpr int kSearches = 3;
+  for (int search = 0; search < kSearches && !found; ++search) {
+    SPLITCAST_ASSIGN_OR_RETURN(std::vector<CheckpointName> names, namesToTry());
+    if (search > 0 && names == tried)
+      break;
+    SPLITCAST_ASSIGN_OR_RETURN(found, newestWhole(names, manifest));
+    tried = std::move(names);
   }
-  return absl::NotFoundError(absl::StrCat("'", options->resume, "': has no complete checkpoint, of ", all.size(),
-                                          " in all; check the path, or leave out --resume to begin anew"));
+  if (!found)
+    return absl::NotFoundError(absl::StrCat("'", options->resume, "': has no complete checkpoint, of ", tried.size(),
+                                            " in all; check the path, or leave out --resume to begin anew"));
+  const std::string path = variablesPath(options->resume, *found);
+  if (manifest.seed != seed)
+    return runtime::fileError(absl::StatusCode::kInvalidArgument, path,
+                              absl::StrCat("was trained with --seed=", manifest.seed, ", but this run has seed ", seed,
+                                           "; use the same seed, or begin anew with --load-variables=", path));
+  if (found->step > steps)
+    return runtime::fileError(absl::StatusCode::kInvalidArgument, path,
+                              absl::StrCat("has done ", found->step, " steps, but --steps is ", steps,
+                                           "; steps count from the beginning of training: give more"));
+  SPLITCAST_RETURN_IF_ERROR(rates.load(*session, path, [&] { return session->loadVariables(path); }));
+  resumedStep = found->step;
+  return resumedStep;
 }
 
 //===----------------------------------------------------------------------===//
@@ -210,15 +281,22 @@ absl::Status Checkpoints::afterStep(int64_t done, std::optional<double> validati
   return begin(done, validationLoss);
 }
 
-absl::Status Checkpoints::finish() { return goOn(/*waits=*/true); }
+absl::Status Checkpoints::finish() {
+  SPLITCAST_RETURN_IF_ERROR(goOn(/*waits=*/true));
+  return claim ? checkOwned() : absl::OkStatus();
+}
 
 absl::Status Checkpoints::begin(int64_t step, std::optional<double> validationLoss) {
-  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<runtime::PendingSave> save,
-                             session->beginSave(variablesPath(options->directory, step)));
+  SPLITCAST_RETURN_IF_ERROR(checkOwned());
+  const CheckpointName name{claim->number(), step};
+  absl::StatusOr<std::unique_ptr<runtime::PendingSave>> save =
+      session->beginSave(variablesPath(options->directory, name));
+  if (!save.ok())
+    return causeOf(save.status());
   pending.emplace();
-  pending->step = step;
+  pending->name = name;
   pending->validationLoss = validationLoss;
-  pending->save = std::move(save);
+  pending->save = *std::move(save);
   return absl::OkStatus();
 }
 
@@ -243,12 +321,13 @@ absl::Status Checkpoints::goOn(bool waits) {
       SPLITCAST_RETURN_IF_ERROR(complete());
       continue;
     }
-    SPLITCAST_RETURN_IF_ERROR(pending->save->finish());
+    SPLITCAST_RETURN_IF_ERROR(checkOwned());
+    SPLITCAST_RETURN_IF_ERROR(causeOf(pending->save->finish()));
     pending->save.reset();
-    const std::string path = variablesPath(options->directory, pending->step);
+    const std::string path = variablesPath(options->directory, pending->name);
     absl::StatusOr<runtime::File> file = runtime::File::openForReading(path);
     absl::StatusOr<int64_t> size = file.ok() ? file->sizeBytes() : file.status();
-    SPLITCAST_RETURN_IF_ERROR(launch->agree(size.status(), "reading of a checkpoint"));
+    SPLITCAST_RETURN_IF_ERROR(causeOf(launch->agree(size.status(), "reading of a checkpoint")));
     pending->bytes = *size;
     pending->digests = std::async(std::launch::async, digestsOfBlocks, path, *size, CheckpointManifest().blockBytes,
                                   launch->rank(), launch->size());
@@ -260,11 +339,11 @@ absl::Status Checkpoints::goOn(bool waits) {
 /// has read its own.
 absl::StatusOr<CheckpointManifest> Checkpoints::digested() {
   CheckpointManifest manifest;
-  manifest.step = pending->step;
+  manifest.step = pending->name.step;
   manifest.seed = seed;
   manifest.bytes = pending->bytes;
   absl::StatusOr<std::vector<std::string>> mine = pending->digests.get();
-  SPLITCAST_RETURN_IF_ERROR(launch->agree(mine.status(), "reading of a checkpoint"));
+  SPLITCAST_RETURN_IF_ERROR(causeOf(launch->agree(mine.status(), "reading of a checkpoint")));
   SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> all,
                              launch->communicator().exchange(absl::StrJoin(*mine, " "), {"digests of a checkpoint"}));
   manifest.digests.resize(manifest.numBlocks());
@@ -283,68 +362,71 @@ absl::StatusOr<CheckpointManifest> Checkpoints::digested() {
 
 absl::Status Checkpoints::complete() {
   SPLITCAST_ASSIGN_OR_RETURN(CheckpointManifest manifest, digested());
-  const int64_t step = pending->step;
+  const CheckpointName name = pending->name;
   pending.reset();
   absl::Status status;
   if (launch->rank() == 0) {
-    status = writeAll(manifestPath(options->directory, step), manifest.text());
+    status = writeManifest(manifest, manifestPath(options->directory, name));
     std::error_code ignored; // that of removing a file that has no manifest and only fills the disk
     if (status.ok())
-      status = removeOld(step);
+      status = removeOld(name.step);
     else
-      std::filesystem::remove(variablesPath(options->directory, step), ignored);
+      std::filesystem::remove(variablesPath(options->directory, name), ignored);
+    status = causeOf(status);
   }
   return launch->agree(status, "writing of a checkpoint");
 }
 
-/// Returns the steps to keep, on rank 0: the newest up to this step, and the
-/// one of the least validation loss. If two have this loss, it is the newer
-/// one. A later step was damaged, or is older than this job, which began before
-/// it.
-absl::StatusOr<std::vector<int64_t>> Checkpoints::stepsToKeep(int64_t step) const {
-  SPLITCAST_ASSIGN_OR_RETURN(std::vector<int64_t> steps, stepsIn(options->directory));
-  steps.erase(std::remove_if(steps.begin(), steps.end(), [&](int64_t other) { return other > step; }), steps.end());
-  std::optional<std::pair<double, int64_t>> best;
-  for (int64_t other : steps) {
-    const std::string path = manifestPath(options->directory, other);
-    absl::StatusOr<std::string> text = readAll(path);
-    absl::StatusOr<CheckpointManifest> manifest =
-        text.ok() ? CheckpointManifest::parse(*text, path) : absl::StatusOr<CheckpointManifest>(text.status());
-    const bool isBetter =
-        manifest.ok() && manifest->validationLoss && (!best || *manifest->validationLoss < best->first);
-    if (isBetter)
-      best = {*manifest->validationLoss, other};
-  }
-  steps.resize(std::min<size_t>(steps.size(), options->keep));
-  if (best)
-    steps.push_back(best->second);
-  return steps;
+absl::Status Checkpoints::writeManifest(const CheckpointManifest &manifest, const std::string &path) const {
+  SPLITCAST_ASSIGN_OR_RETURN(runtime::PendingFile file, runtime::PendingFile::create(path));
+  SPLITCAST_RETURN_IF_ERROR(file.file().append(manifest.text()));
+  SPLITCAST_RETURN_IF_ERROR(claim->check());
+  return file.commit();
 }
 
-/// Removes, on rank 0, all files of checkpoints except those to keep. Manifests
-/// are removed first, so that no manifest is left without its file.
+/// Returns the checkpoints to keep, on rank 0: the newest up to this step, and
+/// the one of the least validation loss. If two have this loss, it is the newer
+/// one. An earlier job's checkpoint of a step beyond the one from which this job
+/// resumed was damaged, or came too late.
+absl::StatusOr<std::vector<CheckpointName>> Checkpoints::namesToKeep(int64_t step) const {
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<CheckpointName> names, checkpointsIn(options->directory));
+  const auto isPassedOver = [&](const CheckpointName &name) {
+    return name.job > claim->number() || name.step > (name.job < claim->number() ? resumedStep : step);
+  };
+  names.erase(std::remove_if(names.begin(), names.end(), isPassedOver), names.end());
+  const std::optional<CheckpointName> best = bestOf(options->directory, names);
+  names.resize(std::min<size_t>(names.size(), options->keep));
+  if (best)
+    names.push_back(*best);
+  return names;
+}
+
+/// Removes, on rank 0, all files of checkpoints of this job and earlier ones,
+/// except those to keep. Manifests are removed first, so that no manifest is left
+/// without its file.
 absl::Status Checkpoints::removeOld(int64_t step) const {
-  absl::StatusOr<std::vector<int64_t>> steps = stepsToKeep(step);
-  absl::StatusOr<std::vector<std::string>> names = namesIn(options->directory);
-  if (!steps.ok() || !names.ok())
-    return steps.ok() ? names.status() : steps.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<CheckpointName> kept, namesToKeep(step));
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> names, namesIn(options->directory));
   std::vector<std::string> old;
-  for (const std::string &name : *names) {
-    const auto isKept = [&](int64_t step) {
-      const std::string kept = CheckpointManifest::nameOf(step);
-      return name == kept + ".json" || name == kept + ".safetensors";
-    };
-    if (isOfCheckpoint(name) && std::none_of(steps->begin(), steps->end(), isKept))
+  for (const std::string &name : names) {
+    const std::optional<CheckpointName> checkpoint = CheckpointName::ofFile(name);
+    const bool isFinished =
+        checkpoint && (name == checkpoint->text() + kManifest || name == checkpoint->text() + kVariables);
+    const bool isKept = isFinished && std::find(kept.begin(), kept.end(), *checkpoint) != kept.end();
+    if (checkpoint && checkpoint->job <= claim->number() && !isKept)
       old.push_back(name);
   }
-  std::stable_partition(old.begin(), old.end(), [](const std::string &name) { return absl::EndsWith(name, ".json"); });
+  std::stable_partition(old.begin(), old.end(),
+                        [](const std::string &name) { return absl::EndsWith(name, kManifest); });
   for (const std::string &name : old) {
+    SPLITCAST_RETURN_IF_ERROR(claim->check());
     std::error_code error;
     std::filesystem::remove(absl::StrCat(options->directory, "/", name), error);
     if (error)
       return runtime::fileError(absl::StatusCode::kUnavailable, absl::StrCat(options->directory, "/", name),
                                 absl::StrCat("cannot be removed: ", error.message()));
   }
+  claim->removeEarlier();
   return absl::OkStatus();
 }
 

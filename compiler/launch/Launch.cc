@@ -113,9 +113,19 @@ void endWherever(const absl::Status &status) {
     writeError(errorText(runtime::rankFromEnvironment(), status));
 }
 
-std::unique_ptr<runtime::Communicator> makeCommunicator(std::unique_ptr<runtime::Transport> transport, double seconds) {
+/// Ends this process from a thread beside the one that waits.
+void endProcess(const absl::Status &status) {
+  endWherever(status);
+  _exit(1);
+}
+
+/// `endings` may be null; otherwise waits look there.
+std::unique_ptr<runtime::Communicator> makeCommunicator(std::unique_ptr<runtime::Transport> transport, double seconds,
+                                                        Endings *endings) {
   runtime::HostCommunicatorOptions options;
   options.timeout = toDuration(seconds);
+  if (endings)
+    options.hasEnded = [endings](int64_t rank) { return endings->hasEnded(rank); };
   return runtime::createHostCommunicator(std::move(transport), options);
 }
 
@@ -177,7 +187,7 @@ std::vector<std::string> LaunchOptions::writtenFiles(int64_t rank) const {
 absl::StatusOr<std::unique_ptr<Launch>> Launch::create(const LaunchOptions &options) {
   std::unique_ptr<Launch> launch(new Launch);
   launch->chosen = options;
-  SPLITCAST_ASSIGN_OR_RETURN(launch->job, runtime::createJob(toDuration(options.timeoutSeconds)));
+  SPLITCAST_ASSIGN_OR_RETURN(launch->job, runtime::createJob(toDuration(options.timeoutSeconds), endProcess));
   SPLITCAST_RETURN_IF_ERROR(launch->connect());
   SPLITCAST_RETURN_IF_ERROR(launch->shareProcessors());
   launch->readiness = launch->createDevice();
@@ -195,10 +205,7 @@ absl::Status Launch::createDevice() {
   options.localRanks = localRanks;
   options.timeout = toDuration(chosen.timeoutSeconds);
   options.memory = peerMemory->memory();
-  options.endProcess = [](const absl::Status &status) {
-    endWherever(status);
-    _exit(1);
-  };
+  options.endProcess = endProcess;
   SPLITCAST_ASSIGN_OR_RETURN(LaunchBackend backend, createLaunchBackend(chosen.deviceKind, options, std::move(ranks)));
   rankDevice = std::move(backend.device);
   ranks = std::move(backend.communicator);
@@ -238,9 +245,10 @@ absl::Status Launch::connect() {
     SPLITCAST_ASSIGN_OR_RETURN(transport, job->createTransport());
   }
   farewell = std::move(transports[0]);
-  control = makeCommunicator(std::move(transports[1]), chosen.timeoutSeconds);
+  endings = std::make_unique<Endings>(*farewell);
+  control = makeCommunicator(std::move(transports[1]), chosen.timeoutSeconds, endings.get());
   SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Transport> tensors, connectMemory(std::move(transports[2])));
-  ranks = makeCommunicator(std::move(tensors), chosen.timeoutSeconds);
+  ranks = makeCommunicator(std::move(tensors), chosen.timeoutSeconds, endings.get());
   return absl::OkStatus();
 }
 
@@ -272,15 +280,17 @@ absl::Status Launch::shareProcessors() {
   return absl::OkStatus();
 }
 
-absl::Status Launch::agree(const absl::Status &mine, const std::string &what) {
-  absl::StatusOr<std::vector<std::string>> all = control->exchange(encode(mine), {what});
+absl::Status Launch::agree(const absl::Status &mine, const runtime::CallSite &what) {
+  absl::StatusOr<std::vector<std::string>> all = control->exchange(encode(mine), what);
   SPLITCAST_RETURN_IF_ERROR(mine);
   return all.ok() ? firstFailure(*all) : all.status();
 }
 
-absl::Status Launch::agreeAlike(const std::string &mine, const std::string &what) {
-  absl::StatusOr<std::vector<std::string>> all = control->exchange(mine, {"comparison of " + what});
-  return all.ok() ? checkAlike(*all, what) : all.status();
+absl::Status Launch::agreeAlike(const std::string &mine, const runtime::CallSite &what) {
+  runtime::CallSite comparison = what;
+  comparison.what = "comparison of " + what.what;
+  absl::StatusOr<std::vector<std::string>> all = control->exchange(mine, comparison);
+  return all.ok() ? checkAlike(*all, what.what) : all.status();
 }
 
 void Launch::endOnSignals() { runtime::endOnSignals(kSignalGrace, endWherever); }
@@ -305,13 +315,18 @@ int Launch::end(const absl::Status &status) {
   if (!status.ok())
     printError(rank(), status);
   const double patience = status.ok() ? chosen.timeoutSeconds : std::min(kFarewellSeconds, chosen.timeoutSeconds);
-  std::unique_ptr<runtime::Communicator> last = makeCommunicator(std::move(farewell), patience);
+  if (status.ok())
+    endings->tell();
+  std::unique_ptr<runtime::Communicator> last = makeCommunicator(std::move(farewell), patience, nullptr);
   absl::StatusOr<std::vector<std::string>> all = last->exchange(encode(status), {"end of the job"});
   absl::Status outcome = !status.ok() ? status : all.ok() ? firstFailure(*all) : all.status();
   if (status.ok() && !outcome.ok())
     printError(rank(), outcome);
   if (!all.ok())
     job->abortJob(1);
+  for (int64_t other = 0; other < size(); ++other) // so that nothing that was sent is left behind
+    (void)endings->hasEnded(other);
+  endings = nullptr; // its messages end before their transport, which `last` owns
   return outcome.ok() ? 0 : 1;
 }
 

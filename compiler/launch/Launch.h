@@ -19,6 +19,8 @@
 //                               itself
 //   one, while others continue  it prints its error, waits two seconds for the others, and then ends the job; the
 //                               others get a signal, and print which rank and collective they were waiting for
+//   none, but one ends while    the others print for which call they waited, and that the rank has ended its program;
+//   others wait for it          each rank exits by itself, within seconds
 //   one that gets SIGTERM       it prints which rank and collective it is waiting for; if it is not waiting, it exits
 //   or SIGINT                   after 0.7 seconds, and prints only that it was told to end; it leaves no unfinished
 //                               file; the others notice its loss as above
@@ -29,6 +31,7 @@
 #ifndef SPLITCAST_COMPILER_LAUNCH_LAUNCH_H
 #define SPLITCAST_COMPILER_LAUNCH_LAUNCH_H
 
+#include "compiler/launch/Endings.h"
 #include "compiler/launch/LaunchFlags.h"
 #include "runtime/api/Communicator.h"
 #include "runtime/api/Device.h"
@@ -107,10 +110,10 @@ public:
   /// All ranks call it at the same point, each with its own status at the point `what`, which names it in messages.
   /// Returns OK if all are OK; on a rank that failed its own status; on another rank the status of the first rank that
   /// failed, with its number. If a rank does not come, the others get an error of Communicator::exchange.
-  absl::Status agree(const absl::Status &mine, const std::string &what);
+  absl::Status agree(const absl::Status &mine, const runtime::CallSite &what);
   /// All ranks call it at the same point. Returns OK if all pass the same text for `what`, such as "flags"; otherwise
   /// an error that lists which ranks passed which text (checkAlike).
-  absl::Status agreeAlike(const std::string &mine, const std::string &what);
+  absl::Status agreeAlike(const std::string &mine, const runtime::CallSite &what);
 
   /// From now on SIGTERM and SIGINT end this process as described above. Called once per process, before create().
   static void endOnSignals();
@@ -136,7 +139,8 @@ private:
   std::string note;
   std::function<absl::Status(runtime::Communicator &)> lastReport;
   std::unique_ptr<runtime::Job> job;
-  std::unique_ptr<runtime::Transport> farewell; ///< used by end() only
+  std::unique_ptr<runtime::Transport> farewell; ///< used by `endings` and end() only
+  std::unique_ptr<Endings> endings;
   std::shared_ptr<runtime::PeerMemory> peerMemory;
   std::unique_ptr<runtime::Device> rankDevice;
   std::unique_ptr<runtime::Profiler> profiler;

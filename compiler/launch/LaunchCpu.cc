@@ -9,6 +9,7 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
   runtime::HostDeviceOptions device;
   device.threads = options.threads;
   device.objectCacheDir = options.kernelCache;
+  device.warns = options.localRank == 0;
   device.namesForPerf = options.namesForPerf;
   device.anyOrder = options.anyOrder;
   device.memory = options.memory;

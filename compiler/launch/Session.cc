@@ -2,9 +2,12 @@
 
 #include "compiler/launch/AgreeOnStorages.h"
 #include "compiler/launch/Alike.h"
+#include "compiler/launch/AlikeInputs.h"
+#include "compiler/launch/InexactSums.h"
 #include "compiler/launch/MemoryLimit.h"
 
 #include "dialects/exec/EntryPoints.h"
+#include "runtime/api/SessionCommunicator.h"
 #include "runtime/api/StatusMacros.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/executor/StoredType.h"
@@ -115,13 +118,37 @@ struct Function {
   exec::EntryPoint point;
   std::vector<TensorInfo> inputs, outputs;
   std::vector<Staging> inputData, outputData;
+  std::vector<absl::Span<const std::byte>> inputPieces; ///< those of inputData
+  std::optional<AlikeInputs> alike;                     ///< of these; none if there is one rank
   Staging numbers; ///< the numbers of the micro-batches, for runs that take theirs as an input
 };
 
+/// Returns a number as a text, or a digest of other values.
+std::string valueText(runtime::ElementType type, absl::Span<const std::byte> piece) {
+  auto as = [&](auto number) {
+    std::memcpy(&number, piece.data(), sizeof(number));
+    return absl::StrCat(number);
+  };
+  if (static_cast<int64_t>(piece.size()) == runtime::bytesOf(type)) {
+    if (type == runtime::ElementType::F32)
+      return as(float());
+    if (type == runtime::ElementType::F64)
+      return as(double());
+    if (type == runtime::ElementType::I32)
+      return as(int32_t());
+    if (type == runtime::ElementType::I64)
+      return as(int64_t());
+  }
+  const uint64_t digest = runtime::digestOf({reinterpret_cast<const char *>(piece.data()), piece.size()});
+  return absl::StrCat("(digest ", absl::Hex(digest, absl::kZeroPad16), ")");
+}
+
 class SessionImpl : public Session {
 public:
-  SessionImpl(runtime::Device &device, runtime::Communicator &communicator)
-      : device(device), communicator(communicator) {}
+  SessionImpl(runtime::Device &device, runtime::Communicator &all)
+      : device(device), ranks(runtime::createSessionCommunicator(all, activity)), communicator(*ranks) {
+    activity->session = all.nextSession();
+  }
 
   /// Compiles and binds as the options say or, with a memory limit, in the
   /// first way that is within it.
@@ -250,6 +277,7 @@ public:
       return fits;
     }
     SPLITCAST_ASSIGN_OR_RETURN(state, runtime::Variables::create(*plans, device, communicator, *executor));
+    state->leaveOutOfFiles(options.notInFiles);
     for (const exec::EntryPoint &point : exec::entryPointsOf(*plans))
       SPLITCAST_RETURN_IF_ERROR(addFunction(point));
     absl::Status status = state->initialize(options.seed);
@@ -299,7 +327,17 @@ public:
   absl::Status run(const std::string &name) override {
     SPLITCAST_ASSIGN_OR_RETURN(const Function *function, find(name));
     SPLITCAST_RETURN_IF_ERROR(broken);
-    absl::Status status = enqueueRuns(*function, kept.begin(name));
+    beginRun(name, *function);
+    const absl::Status status = runOnce(name, *function);
+    activity->function.clear();
+    activity->alike.clear();
+    return status;
+  }
+
+  absl::Status runOnce(const std::string &name, const Function &function) {
+    absl::Status status = communicator.agreeOnRun({"start of a run"});
+    if (status.ok())
+      status = enqueueRuns(function, kept.begin(name));
     if (!status.ok() && communicator.size() > 1)
       broken = absl::Status(status.code(), absl::StrCat("an earlier run of @", name,
                                                         " has ended in the middle, and other "
@@ -307,6 +345,8 @@ public:
                                                         status.message()));
     if (status.ok())
       status = executor->wait();
+    if (status.ok() && communicator.rank() == 0)
+      status = inexactSums.lookAfter(name, *state);
     if (!status.ok())
       kept.forget();
     return status;
@@ -430,6 +470,7 @@ public:
     SymbolTableCollection symbols;
     return function.ok() ? reportCommunication((*function)->point, symbols) : CommunicationReport();
   }
+  runtime::Communicator &ranksOfSession() override { return communicator; }
   std::optional<sbp::Policy> chosenPolicy() const override { return chosen; }
   int64_t scratchBytes() const override { return device.scratchBytes(); }
   ModuleOp plan() override { return *plans; }
@@ -453,16 +494,35 @@ private:
     return absl::MakeSpan(pieces[index].data.get(), pieces[index].bytes);
   }
 
-  absl::StatusOr<TensorInfo> describe(const exec::EntryTensor &tensor) {
-    SPLITCAST_ASSIGN_OR_RETURN(runtime::ElementType element, runtime::storedTypeOf(tensor.type));
+  /// The part of a tensor that a rank has, of each micro-batch.
+  static sbp::Box boxOf(const exec::EntryTensor &tensor, int64_t rank) {
     sbp::NdAttr signature = sbp::signatureOf(tensor.type);
     sbp::Placement placement = signature.getPlacement().toAlgebra();
     int64_t position = 0;
     for (int64_t p = 0; p < placement.numPositions(); ++p)
-      if ((placement.ranks.empty() ? p : placement.ranks[p]) == communicator.rank())
+      if ((placement.ranks.empty() ? p : placement.ranks[p]) == rank)
         position = p;
+    return sbp::localBox(sbp::shapeOf(tensor.type), signature.toAlgebra(), placement, placement.coordinates(position));
+  }
+
+  /// The ranks that must give the same values for an input as this one. Of a
+  /// partial value each rank has an addend of its own.
+  std::vector<int64_t> ranksAlike(const exec::EntryTensor &tensor) const {
+    std::vector<int64_t> alike;
+    const sbp::NdSbp signature = sbp::signatureOf(tensor.type).toAlgebra();
+    if (llvm::any_of(signature, [](const sbp::Sbp &axis) { return axis.isPartial(); }))
+      return alike;
+    const sbp::Box mine = boxOf(tensor, communicator.rank());
+    for (int64_t rank = 0; rank < communicator.size(); ++rank)
+      if (rank != communicator.rank() && boxOf(tensor, rank) == mine)
+        alike.push_back(rank);
+    return alike;
+  }
+
+  absl::StatusOr<TensorInfo> describe(const exec::EntryTensor &tensor) {
+    SPLITCAST_ASSIGN_OR_RETURN(runtime::ElementType element, runtime::storedTypeOf(tensor.type));
     sbp::Shape shape = sbp::shapeOf(tensor.type);
-    const sbp::Box box = sbp::localBox(shape, signature.toAlgebra(), placement, placement.coordinates(position));
+    const sbp::Box box = boxOf(tensor, communicator.rank());
     std::vector<sbp::Box> boxes(tensor.parts, box);
     if (tensor.dim >= 0)
       for (int64_t part = 0; part < tensor.parts; ++part)
@@ -490,6 +550,14 @@ private:
     for (int64_t i = 0; i * static_cast<int64_t>(sizeof(i)) < function.numbers.bytes; ++i)
       std::memcpy(numberOf(function, i), &i, sizeof(i));
     absl::Status status = addTensors(point.inputs, function.inputs, function.inputData);
+    for (const Staging &piece : function.inputData)
+      function.inputPieces.emplace_back(piece.data.get(), piece.bytes);
+    if (communicator.size() > 1) {
+      std::vector<std::vector<int64_t>> alike;
+      for (const exec::EntryTensor &input : point.inputs)
+        alike.push_back(ranksAlike(input));
+      function.alike.emplace(communicator.size(), alike);
+    }
     return status.ok() ? addTensors(point.outputs, function.outputs, function.outputData) : status;
   }
 
@@ -498,6 +566,34 @@ private:
   }
 
   //--- Runs ---------------------------------------------------------------------------------------------------------//
+
+  /// From now on, messages belong to this run, and to what ranks must have given
+  /// alike for it.
+  void beginRun(const std::string &name, const Function &function) {
+    ++activity->run;
+    activity->function = name;
+    if (!function.alike)
+      return;
+    const std::vector<uint64_t> digests = function.alike->digests(function.inputPieces);
+    activity->alike.assign(digests.size(), 0);
+    for (size_t rank = 0; rank < digests.size(); ++rank) {
+      const auto number = static_cast<size_t>(communicator.numberOf(static_cast<int64_t>(rank)));
+      activity->alike.resize(std::max(activity->alike.size(), number + 1));
+      activity->alike[number] = digests[rank];
+    }
+    activity->values = [&function] { return valuesOf(function); };
+  }
+
+  /// For errors: the inputs that this rank has in common with others, as
+  /// "rate = 0.5, x = (digest 7f3a20b1)".
+  static std::string valuesOf(const Function &function) {
+    std::string text;
+    for (size_t input = 0; input < function.inputs.size(); ++input)
+      if (function.alike->isShared(input))
+        absl::StrAppend(&text, text.empty() ? "" : ", ", function.inputs[input].name, " = ",
+                        valueText(function.inputs[input].type, function.inputPieces[input]));
+    return text;
+  }
 
   // All runs of a step are enqueued, with the copies of their inputs and
   // outputs, before the host waits. The host holds the inputs and outputs of
@@ -546,7 +642,9 @@ private:
   }
 
   runtime::Device &device;
-  runtime::Communicator &communicator;
+  const std::shared_ptr<runtime::Activity> activity = std::make_shared<runtime::Activity>();
+  const std::unique_ptr<runtime::Communicator> ranks;
+  runtime::Communicator &communicator; ///< that of this session: `ranks`
   OwningOpRef<ModuleOp> plans;
   std::optional<MemoryReports> memory;
   CompileSeconds seconds;
@@ -560,6 +658,7 @@ private:
   std::unique_ptr<runtime::Executor> executor;
   std::unique_ptr<runtime::Variables> state;
   exec::KeptResults kept;
+  InexactSums inexactSums;
   absl::Status broken; ///< not OK: ranks may be at different places of the program
 };
 

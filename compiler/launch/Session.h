@@ -47,8 +47,9 @@ struct ExecutorObserver;
 
 struct SessionOptions {
   CompileOptions compile;
-  uint64_t seed = 0;        ///< of the variables' initializers; all ranks must have the same
-  int threads = 1;          ///< the device's; only compared, since all ranks must have the same number
+  uint64_t seed = 0;                   ///< of the variables' initializers; all ranks must have the same
+  int threads = 1;                     ///< the device's; only compared, since all ranks must have the same number
+  std::vector<std::string> notInFiles; ///< variables that are neither saved nor loaded; unknown names are ignored
   bool savesBeside = false; ///< whether beginSave will be called; if so, the predicted peak includes its copies
   /// Called for each op of each plan that runs. Borrowed; may be null. With an observer, no work is captured for
   /// replay.
@@ -188,6 +189,10 @@ public:
     double global = 0, plan = 0, ranks = 0, kernels = 0, variables = 0;
   };
   virtual CompileSeconds compileSeconds() const = 0;
+
+  /// The session's ranks, for what the caller of a session exchanges about it: messages of two sessions then never
+  /// meet. It lives as long as the session.
+  virtual runtime::Communicator &ranksOfSession() = 0;
 
   /// Bytes of persistent storage that all ranks of a group share; each rank counts its blocks of it.
   virtual int64_t sharedBytes() const = 0;

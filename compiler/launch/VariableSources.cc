@@ -1,5 +1,7 @@
 #include "compiler/launch/VariableSources.h"
 
+#include "runtime/api/StatusMacros.h"
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -24,6 +26,7 @@ void VariableSources::addTo(Flags &flags) {
                       renamings.push_back(*renaming);
                     return renaming.status();
                   });
+  rates.addTo(flags);
 }
 
 absl::Status VariableSources::check(const std::string &resume) const {
@@ -54,23 +57,27 @@ void say(const std::string &path, const std::vector<std::string> &names, const c
 } // namespace
 
 absl::Status VariableSources::loadKnown(Session &session, int64_t rank) const {
-  absl::StatusOr<runtime::LoadedVariables> loaded = session.loadKnown(known);
-  if (loaded.ok() && rank == 0) {
-    say(known, loaded->kept, "variable begins anew", "variables begin anew");
-    say(known, loaded->unused, "tensor is not used", "tensors are not used");
-    if (!loaded->kept.empty())
+  runtime::LoadedVariables loaded;
+  SPLITCAST_RETURN_IF_ERROR(rates.load(session, known, [&] {
+    SPLITCAST_ASSIGN_OR_RETURN(loaded, session.loadKnown(known));
+    return absl::OkStatus();
+  }));
+  if (rank == 0) {
+    say(known, loaded.kept, "variable begins anew", "variables begin anew");
+    say(known, loaded.unused, "tensor is not used", "tensors are not used");
+    if (!loaded.kept.empty())
       fprintf(stderr,
               "variables that begin anew are best in a group of their own, whose counts and rate then begin anew, "
               "too\n");
   }
-  return loaded.status();
+  return absl::OkStatus();
 }
 
 absl::Status VariableSources::load(Session &session, int64_t rank) const {
   if (!known.empty())
     return loadKnown(session, rank);
   if (!variables.empty())
-    return session.loadVariables(variables);
+    return rates.load(session, variables, [&] { return session.loadVariables(variables); });
   if (weights.empty())
     return absl::OkStatus();
   absl::StatusOr<std::vector<std::string>> unused = session.loadWeights(weights, renamings);

@@ -3,6 +3,7 @@
 #define SPLITCAST_COMPILER_LAUNCH_VARIABLESOURCES_H
 
 #include "compiler/launch/LaunchFlags.h"
+#include "compiler/launch/SavedRates.h"
 #include "compiler/launch/Session.h"
 
 namespace splitcast {
@@ -13,8 +14,9 @@ struct VariableSources {
   std::string weights;   ///< the file of Session::loadWeights: without the state of optimizers
   std::string known;     ///< the file of Session::loadKnown: only what it and the module have in common
   std::vector<runtime::Renaming> renamings;
+  SavedRates rates; ///< whose learning rates count, also those of checkpoints
 
-  /// Adds --load-variables, --load-weights, --load-known and --rename.
+  /// Adds --load-variables, --load-weights, --load-known, --rename and --rates.
   void addTo(Flags &flags);
   /// Checks that at most one source is given. `resume` is a directory of checkpoints, or empty.
   ///   Errors  InvalidArgument: there is more than one source, or --rename without --load-weights.

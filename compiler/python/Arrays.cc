@@ -85,16 +85,63 @@ py::object asArray(const py::object &given) {
   }
 }
 
-/// Converts an array to NumPy's type for `type` where no value can change, and
-/// Python's own numbers and lists of them also where they are only rounded.
-py::object withType(const py::object &array, const py::object &given, ElementType type) {
-  if (type == ElementType::BF16)
-    return array; // its type says nothing of what the bits mean
-  const bool isPythons = !py::hasattr(given, "dtype");
-  const py::object wanted = numpy().attr("dtype")(namesOf(type).dtype);
-  const char *rule = isPythons ? "same_kind" : "safe";
-  return numpy().attr("can_cast")(array.attr("dtype"), wanted, rule).cast<bool>() ? array.attr("astype")(wanted)
-                                                                                  : array;
+/// Whether `given` is a number of Python or a list of them, which says nothing of a type's width.
+bool isPythons(py::object given) {
+  while (py::isinstance<py::list>(given) || py::isinstance<py::tuple>(given)) {
+    if (py::len(given) == 0)
+      return true;
+    given = given[py::int_(0)];
+  }
+  return !py::hasattr(given, "dtype") && PyObject_CheckBuffer(given.ptr()) == 0 && !py::hasattr(given, "__array__") &&
+         !py::hasattr(given, "__dlpack__");
+}
+
+/// The largest n for which NumPy's type `to` has all integers from -n to n, and, if it is one of integers, no others.
+py::object largestInteger(const py::object &to) {
+  if (to.attr("kind").cast<std::string>() == "f")
+    return py::int_(2).attr("__pow__")(numpy().attr("finfo")(to).attr("nmant").attr("__add__")(1));
+  return numpy().attr("iinfo")(to).attr("max").attr("__int__")();
+}
+
+bool holdsIntegers(const py::object &array, const py::object &to) {
+  const py::object most = largestInteger(to);
+  const auto extreme = [&](const char *of) { return array.attr(of)(py::arg("initial") = 0).attr("__int__")(); };
+  return extreme("max") <= most && extreme("min") >= -most;
+}
+
+bool holdsFloats(const py::object &array, const py::object &converted) {
+  return numpy().attr("array_equal")(numpy().attr("isinf")(array), numpy().attr("isinf")(converted)).cast<bool>();
+}
+
+/// Converts an array to NumPy's type for `type` where no value can change, and floats of Python also where they are
+/// only rounded. Else it returns the array as it is, and says in `why` what a value would become.
+py::object withType(const py::object &array, const py::object &given, ElementType type, std::string &why) {
+  const py::object to = numpy().attr("dtype")(namesOf(type).dtype), from = array.attr("dtype");
+  if (to.equal(from))
+    return array;
+  const auto canCast = [&](const char *rule) { return numpy().attr("can_cast")(from, to, rule).cast<bool>(); };
+  if (type == ElementType::BF16 || from.attr("name").cast<std::string>() == namesOf(ElementType::BF16).dtype) {
+    why = "; an array of uint16 holds the bits of bf16, never integers: convert those by .astype(numpy.int32)";
+    return array;
+  }
+  const bool ofPython = isPythons(given), isOfIntegers = from.attr("kind").cast<std::string>() != "f";
+  const bool isBoolean = from.attr("kind").cast<std::string>() == "b";
+  const bool isToFloats = to.attr("kind").cast<std::string>() == "f";
+  if (!canCast(ofPython ? "same_kind" : "safe"))
+    return array;
+  // NumPy calls i64 to f64 safe.
+  if (isOfIntegers && !isBoolean && (ofPython || isToFloats) && !holdsIntegers(array, to)) {
+    why = absl::StrCat(", which has no equal of each of these integers");
+    return array;
+  }
+  const py::object errors = numpy().attr("errstate")(py::arg("over") = "ignore");
+  errors.attr("__enter__")();
+  py::object converted = array.attr("astype")(to);
+  errors.attr("__exit__")(py::none(), py::none(), py::none());
+  if (isOfIntegers || holdsFloats(array, converted))
+    return converted;
+  why = ", in which a number would become infinite";
+  return array;
 }
 
 std::string describe(const py::object &array) {
@@ -123,12 +170,12 @@ py::object emptyArray(ElementType type, const std::vector<int64_t> &shape) {
 
 py::object arrayOf(const py::object &given, ElementType type, const std::vector<int64_t> &shape,
                    const std::string &what) {
-  py::object array = withType(asArray(given), given, type);
+  std::string why = type == ElementType::BF16 ? ", which holds the bits of bf16" : "";
+  py::object array = withType(asArray(given), given, type, why);
   const py::object wanted = numpy().attr("dtype")(namesOf(type).dtype);
   if (array.attr("shape").cast<std::vector<int64_t>>() != shape || !wanted.equal(array.attr("dtype")))
     raiseInvalid(absl::StrCat(what, " is ", describe(array), "; it must be ", std::string(py::str(wanted)), " [",
-                              absl::StrJoin(shape, ", "), "]",
-                              type == ElementType::BF16 ? ", which holds the bits of bf16" : ""));
+                              absl::StrJoin(shape, ", "), "]", why));
   return array;
 }
 

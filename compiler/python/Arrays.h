@@ -24,8 +24,9 @@ pybind11::object viewOf(const TensorInfo &info, const std::byte *piece, bool isW
 pybind11::object emptyArray(runtime::ElementType type, const std::vector<int64_t> &shape);
 
 /// Converts `given` to an array, without a copy if it is one or can share its memory (buffer protocol, DLPack). Raises
-/// an error unless the array has this type and shape; `what` names it in the message. Since NumPy has no bf16, arrays
-/// of bf16 have the type uint16, and the elements are the bits.
+/// an error unless the array has this shape, and this type or one whose values it holds without loss (floats of Python
+/// are rounded); `what` names it in the message. Since NumPy has no bf16, arrays of bf16 have the type uint16, and the
+/// elements are the bits; so uint16 is nothing else.
 pybind11::object arrayOf(const pybind11::object &given, runtime::ElementType type, const std::vector<int64_t> &shape,
                          const std::string &what);
 

@@ -149,7 +149,9 @@ void bindStepOptions(py::module_ &module) {
              return ParameterGroup{std::move(name), std::move(patterns), optimizer};
            }),
            py::arg("name"), py::arg("patterns"), py::arg("optimizer"),
-           "patterns: matched against whole variable names; a star stands for any characters: \"*.bias\".");
+           "patterns: matched against whole variable names; a star stands for any characters, as in \"*.bias\", and a "
+           "star "
+           "behind a backslash for itself.");
 }
 
 using GraphClass = py::class_<OwnedGraph, std::shared_ptr<OwnedGraph>>;

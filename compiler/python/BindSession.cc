@@ -1,10 +1,13 @@
 #include "compiler/python/BindSession.h"
 
+#include "compiler/Levels.h"
+#include "compiler/launch/SavedRates.h"
 #include "compiler/launch/SessionTensors.h"
 #include "compiler/python/Arrays.h"
 #include "compiler/python/Errors.h"
 #include "compiler/python/Keywords.h"
 #include "compiler/python/ThisRank.h"
+#include "runtime/api/StatusMacros.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -45,6 +48,7 @@ struct Input {
 
 /// The inputs and outputs of a function.
 struct Ports {
+  int64_t steps = 0;        ///< how many times the function has run
   bool areCompared = false; ///< whether what ranks have in common was equal in the first run
   std::vector<Input> inputs;
   std::vector<TensorInfo> outputs;
@@ -55,23 +59,27 @@ struct Ports {
 class OwnedSession {
 public:
   static std::shared_ptr<OwnedSession> create(const std::shared_ptr<OwnedGraph> &graph, const py::object &enableZero,
-                                              uint64_t seed) {
+                                              uint64_t seed, std::vector<std::string> notInFiles) {
     ThisRank::requireOwnProcess();
     const mlir::ModuleOp module = valueOrRaise(graph->graph.finish());
     ThisRank &job = ThisRank::get();
     SessionOptions options = sessionOptionsOf(job.launch());
     options.compile.zero = zeroOf(enableZero);
     options.seed = seed;
+    options.notInFiles = std::move(notInFiles);
     auto result = std::make_shared<OwnedSession>();
     result->graph = graph;
+    result->compileOptions = options.compile;
     result->session = valueOrRaise(
         unlocked([&] { return Session::create(module, options, job.launch().device(), job.launch().communicator()); }));
     result->number = job.beforeEnd([session = result.get()] { session->session = nullptr; });
     return result;
   }
   ~OwnedSession() {
-    if (ThisRank::isForked())
-      (void)session.release();
+    if (ThisRank::isForked()) {
+      [[maybe_unused]] const Session *ofParent = session.release();
+      return;
+    }
     if (session)
       ThisRank::get().forget(number);
   }
@@ -81,6 +89,18 @@ public:
     if (!session)
       raise(absl::FailedPreconditionError("the session was closed when the job ended; use it before"));
     return *session;
+  }
+
+  std::string textOf(const std::string &level) {
+    if (level == "plan") {
+      std::string text;
+      llvm::raw_string_ostream os(text);
+      get().plan().print(os);
+      return os.str();
+    }
+    const mlir::ModuleOp source = valueOrRaise(graph->graph.finish());
+    const int64_t rank = ThisRank::get().launch().rank();
+    return valueOrRaise(unlocked([&] { return textOfLevel(source, compileOptions, rank, level); }));
   }
 
   Ports &portsOf(const std::string &function) {
@@ -93,8 +113,7 @@ public:
     return known.emplace(function, std::move(ports)).first->second;
   }
 
-  std::string ranLast; ///< the function that all ranks have agreed on, if there are several
-  py::dict described;  ///< what Session.variables returns copies of
+  py::dict described; ///< what Session.variables returns copies of
 
   const Session::Variable &variable(const std::string &name) {
     const std::vector<Session::Variable> &all = variables();
@@ -112,6 +131,7 @@ public:
   }
 
 private:
+  CompileOptions compileOptions;
   std::shared_ptr<OwnedGraph> graph; ///< kept alive because the session runs in its MLIR context
   std::unique_ptr<Session> session;
   int64_t number = 0; ///< from ThisRank::beforeEnd
@@ -199,13 +219,13 @@ std::string digestOf(const Input &input) {
 }
 
 /// Raises an error on all ranks if two ranks have the same part of an input, but
-/// not the same contents. All ranks call it at the same point.
-void compareInputs(const Ports &ports, const std::string &function) {
+/// not the same contents. All ranks call it at the same point. Session::run
+/// compares in each run, but cannot name the input, and ends the job.
+void compareInputs(Session &session, const Ports &ports, const std::string &function) {
   const std::string mine = absl::StrJoin(
       ports.inputs, "\n", [](std::string *to, const Input &each) { absl::StrAppend(to, digestOf(each)); });
-  runtime::Communicator &ranks = ThisRank::get().launch().communicator();
-  const std::vector<std::string> all = valueOrRaise(
-      unlocked([&] { return ranks.exchange(mine, {absl::StrCat("comparing inputs of '", function, "'")}); }));
+  const std::vector<std::string> all = valueOrRaise(unlocked(
+      [&] { return session.ranksOfSession().exchange(mine, {absl::StrCat("comparing inputs of '", function, "'")}); }));
   std::map<std::pair<size_t, std::string>, std::pair<std::string, size_t>> seen; // by input and part: a digest, a rank
   for (size_t rank = 0; rank < all.size(); ++rank) {
     const std::vector<std::string> lines = absl::StrSplit(all[rank], '\n');
@@ -232,33 +252,20 @@ py::object outputOf(const TensorInfo &info, absl::Span<const std::byte> piece, c
   return number;
 }
 
-/// Where this rank goes over to another function, checks that all ranks do:
-/// collectives of two functions may be alike, and would then mix their values.
-void agreeOn(OwnedSession &owned, const std::string &function) {
-  Launch &launch = ThisRank::get().launch();
-  if (owned.ranLast == function || launch.size() == 1 || owned.get().functions().size() < 2)
-    return;
-  const std::vector<std::string> names = valueOrRaise(
-      unlocked([&] { return launch.communicator().exchange(function, {absl::StrCat("the start of @", function)}); }));
-  for (size_t rank = 0; rank < names.size(); ++rank)
-    if (names[rank] != function)
-      raise(absl::FailedPreconditionError(
-          absl::StrCat("rank ", launch.rank(), " runs @", function, " while rank ", rank, " runs @", names[rank],
-                       "; call the same functions of the session in the same order on all ranks")));
-  owned.ranLast = function;
-}
-
 py::dict run(const py::object &self, const std::string &function, const py::dict &inputs, bool isWhole) {
   const Turn turn;
   auto &owned = self.cast<OwnedSession &>();
   Session &session = owned.get();
   Ports &ports = owned.portsOf(function);
   setInputs(ports, function, inputs, isWhole, self);
-  agreeOn(owned, function);
   if (!ports.areCompared && ThisRank::get().launch().size() > 1)
-    compareInputs(ports, function);
+    compareInputs(session, ports, function);
   ports.areCompared = true;
-  raiseUnlessOk(unlocked([&] { return session.run(function); }));
+  const absl::Status status = unlocked([&] { return session.run(function); });
+  ++ports.steps;
+  if (!status.ok())
+    raise(absl::Status(status.code(),
+                       absl::StrCat("step ", ports.steps, " of @", function, ": ", std::string(status.message()))));
   py::dict results;
   for (size_t index = 0; index < ports.outputs.size(); ++index) {
     const absl::Span<const std::byte> piece = valueOrRaise(session.outputPiece(function, index));
@@ -367,13 +374,12 @@ py::object readVariable(OwnedSession &session, const std::string &name) {
 }
 
 /// Raises an error on all ranks unless all of them give the same value.
-void requireAlike(const void *data, size_t bytes, const std::string &name) {
-  Launch &launch = ThisRank::get().launch();
-  if (launch.size() == 1)
+void requireAlike(Session &session, const void *data, size_t bytes, const std::string &name) {
+  if (ThisRank::get().launch().size() == 1)
     return;
   const std::string digest = digestOf(data, bytes);
   const std::vector<std::string> all = valueOrRaise(unlocked(
-      [&] { return launch.communicator().exchange(digest, {absl::StrCat("comparing values of '", name, "'")}); }));
+      [&] { return session.ranksOfSession().exchange(digest, {absl::StrCat("comparing values of '", name, "'")}); }));
   for (size_t rank = 1; rank < all.size(); ++rank)
     if (all[rank] != all[0])
       raiseInvalid(absl::StrCat("ranks 0 and ", rank, " write different values to variable '", name,
@@ -385,8 +391,19 @@ void writeVariable(OwnedSession &session, const std::string &name, const py::obj
   const py::object array =
       contiguous(arrayOf(value, variable.type, variable.shape, absl::StrCat("the value of variable '", name, "'")));
   const void *data = dataOf(array);
-  requireAlike(data, array.attr("nbytes").cast<size_t>(), name);
+  requireAlike(session.get(), data, array.attr("nbytes").cast<size_t>(), name);
   raiseUnlessOk(unlocked([&] { return session.get().writeVariable(name, data); }));
+}
+
+/// Calls `load`, which loads variables of the file `path`. `rates` says which learning rates count: "saved", "command",
+/// or an empty text, if they must agree.
+void loadWithRates(OwnedSession &session, const std::string &path, const std::string &rates,
+                   absl::FunctionRef<absl::Status()> load) {
+  SavedRates rule;
+  rule.setName("rates=");
+  if (const absl::Status status = rule.choose(rates); !status.ok())
+    raise(absl::InvalidArgumentError(absl::StrCat("rates is '", rates, "'; ", std::string(status.message()))));
+  raiseUnlessOk(unlocked([&] { return rule.load(session.get(), path, load); }));
 }
 
 std::vector<std::string> loadWeights(OwnedSession &session, const std::string &path,
@@ -395,13 +412,6 @@ std::vector<std::string> loadWeights(OwnedSession &session, const std::string &p
   for (const auto &[from, to] : renamings)
     parsed.push_back(valueOrRaise(runtime::Renaming::parse(absl::StrCat(from, "=", to))));
   return valueOrRaise(unlocked([&] { return session.get().loadWeights(path, parsed); }));
-}
-
-std::string planOf(OwnedSession &session) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  session.get().plan().print(os);
-  return os.str();
 }
 
 void bindVariables(py::class_<OwnedSession, std::shared_ptr<OwnedSession>> &session) {
@@ -421,26 +431,32 @@ void bindVariables(py::class_<OwnedSession, std::shared_ptr<OwnedSession>> &sess
       "Saves all variables, whole, to a safetensors file, which appears once it is complete. All ranks must call it.");
   session.def(
       "load",
-      [](OwnedSession &of, const std::string &path) {
-        raiseUnlessOk(unlocked([&] { return of.get().loadVariables(path); }));
+      [](OwnedSession &of, const std::string &path, const std::string &rates) {
+        loadWithRates(of, path, rates, [&] { return of.get().loadVariables(path); });
       },
-      py::arg("path"),
-      "Loads a file of save(), whatever the number of ranks and the stage were. All ranks must call it.");
+      py::arg("path"), py::arg("rates") = "",
+      "Loads a file of save(), whatever the number of ranks and the stage were. All ranks must call it. If the file's "
+      "learning rates are not those of the session, this raises InvalidError, unless rates says which count: "
+      "\"saved\", those of the file, or \"command\", those of the session.");
   session.def("load_weights", &loadWeights, py::arg("path"),
               py::arg("renamings") = std::vector<std::pair<std::string, std::string>>(),
               "Loads all variables except the optimizer's state, and returns the names of the tensors that were not "
               "used. renamings: pairs (pattern of names in the file, variable name).");
   session.def(
       "load_known",
-      [](OwnedSession &of, const std::string &path) {
-        runtime::LoadedVariables loaded = valueOrRaise(unlocked([&] { return of.get().loadKnown(path); }));
+      [](OwnedSession &of, const std::string &path, const std::string &rates) {
+        runtime::LoadedVariables loaded;
+        loadWithRates(of, path, rates, [&] {
+          SPLITCAST_ASSIGN_OR_RETURN(loaded, of.get().loadKnown(path));
+          return absl::OkStatus();
+        });
         return std::pair(std::move(loaded.kept), std::move(loaded.unused));
       },
-      py::arg("path"),
+      py::arg("path"), py::arg("rates") = "",
       "Loads the variables that the file and this session both have, the optimizer's state included, as for a model of "
       "which other parts are trained than when the file was saved. Returns the names of the variables that stay as "
       "they "
-      "were, and of the tensors that were not used. All ranks must call it.");
+      "were, and of the tensors that were not used. All ranks must call it. rates is that of load().");
 }
 
 } // namespace
@@ -456,9 +472,10 @@ void bindSession(py::module_ &module, py::class_<OwnedGraph, std::shared_ptr<Own
       py::arg("function"), py::kw_only(), py::arg("whole") = false,
       "Runs a function on inputs given by name, and returns its results by name.\n\nEach input is this rank's "
       "piece, see inputs(); with whole=True it is the global tensor, from which each rank takes its piece. An input "
-      "may be anything with the buffer protocol, __array__ or DLPack that has the input's type; it is copied once. "
-      "An input that is left out keeps its last value. In a function's first run, ranks that have the same part of an "
-      "input must give the same values for it. Results without dimensions are arrays of their own; others are views of "
+      "may be anything with the buffer protocol, __array__ or DLPack that has the input's type, or one whose values it "
+      "holds without loss; it is copied once. An input that is left out keeps its last value. In each run, ranks that "
+      "have the same part of an input must give the same values for it. Results without dimensions are arrays of their "
+      "own; others are views of "
       "this rank's pieces, valid until the next run. Only one thread at a time may use the sessions of a process.");
   session.def(
       "step",
@@ -474,13 +491,20 @@ void bindSession(py::module_ &module, py::class_<OwnedGraph, std::shared_ptr<Own
   session.def("report", &reportOf, py::arg("function") = "train",
               "The bytes of memory and of each collective that one run needs on this rank, known before it runs. "
               "\"text\" is the same in words.");
-  session.def("plan", &planOf, "This rank's plan as MLIR.");
+  session.def("plan", [](OwnedSession &of) { return of.textOf("plan"); }, "This rank's plan as MLIR.");
+  session.def("ir", &OwnedSession::textOf, py::arg("level") = "global",
+              "The module as MLIR at the end of a level: \"source\", as the graph has it; \"global\", with ZeRO, all "
+              "signatures and explicit boxing, the same on all ranks; \"local\", this rank's program; \"plan\", this "
+              "rank's plan.");
   bindVariables(session);
-  graph.def("compile", &OwnedSession::create, py::kw_only(), py::arg("enable_zero") = py::none(), py::arg("seed") = 0,
-            "Compiles the graph for this rank. All ranks must call it; they check that they compiled the same "
-            "graph.\n\nenable_zero: a stage, or options of --enable-zero as a text or a dict, "
-            "\"stage=2,compute-type=bf16\" or {\"stage\": 2, \"compute_type\": \"bf16\"}. seed: the seed of the "
-            "variables' initial values.");
+  graph.def(
+      "compile", &OwnedSession::create, py::kw_only(), py::arg("enable_zero") = py::none(), py::arg("seed") = 0,
+      py::arg("not_in_files") = std::vector<std::string>(),
+      "Compiles the graph for this rank. All ranks must call it; they check that they compiled the same "
+      "graph.\n\nenable_zero: a stage, or options of --enable-zero as a text or a dict, "
+      "\"stage=2,compute-type=bf16\" or {\"stage\": 2, \"compute_type\": \"bf16\"}. seed: the seed of the "
+      "variables' initial values. not_in_files: names of variables that save() leaves out and load() leaves as they "
+      "are.");
 }
 
 } // namespace splitcast::python

@@ -8,8 +8,14 @@ Each function in Graph.h after the banner 'Ops' becomes a function of the module
 struct of options becomes keywords. In the other two headers, each struct with a kName becomes a function that takes the
 struct's numbers as keywords. A declaration in any other form is an error, so that none is silently left out.
 """
+from __future__ import annotations
+
 import re
 import sys
+from collections.abc import Iterator
+from typing import NoReturn
+
+Field = tuple[str, str, str, str]  # of a struct of options: its type, name, default and comment
 
 # The types of the bound lambda's parameters, by C++ parameter type. pybind11 or a class of BindGraph.cc converts them.
 TAKEN_AS = {
@@ -30,30 +36,31 @@ TAKEN_AS = {
 }
 
 
-def fail(message):
+def fail(message: str) -> NoReturn:
     sys.exit("bind_ops: error: " + message)
 
 
-def snake(name):
+def snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match.group(1).lower(), name).lower()
 
 
-def in_python(comment, names):
+def in_python(comment: list[str], names: list[str]) -> str:
     """The text of a comment, with the C++ `names` in Python's spelling."""
     text = " ".join(line.strip().lstrip("/").strip() for line in comment)
     for name in names:
         if snake(name) != name:
-            text = re.sub(r"\b%s\b" % name, snake(name), text)
+            text = re.sub(rf"\b{name}\b", snake(name), text)
     return text
 
 
-def literal(text):
+def literal(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
-def statements(text, origin):
+def statements(text: str, origin: str) -> Iterator[tuple[list[str], str]]:
     """Yields (comment, code) for each declaration; a whole struct is one declaration."""
-    comment, code, depth = [], "", 0
+    comment: list[str] = []
+    code, depth = "", 0
     for line in text.splitlines():
         stripped = line.strip()
         if stripped.startswith("//") and not code:
@@ -72,10 +79,10 @@ def statements(text, origin):
             yield comment, code
             comment, code = [], ""
     if code.strip():
-        fail("%s ends within the declaration '%s'" % (origin, code.strip().splitlines()[0]))
+        fail(f"{origin} ends within the declaration '{code.strip().splitlines()[0]}'")
 
 
-def split_top(text):
+def split_top(text: str) -> list[str]:
     """Splits the text at commas outside of brackets."""
     parts, depth, start = [], 0, 0
     for index, char in enumerate(text):
@@ -89,16 +96,22 @@ def split_top(text):
     return [part.strip() for part in parts + [text[start:]] if part.strip()]
 
 
-def parse_parameter(text, origin):
+def parse_parameter(text: str, origin: str) -> tuple[str, str, str | None]:
     match = re.fullmatch(r"(.*?[ &])(\w+)(?: = (.*))?", text)
     if not match:
-        fail("%s has a parameter '%s'; it must have the form TYPE NAME or TYPE NAME = DEFAULT" % (origin, text))
+        fail(f"{origin} has a parameter '{text}'; it must have the form TYPE NAME or TYPE NAME = DEFAULT")
     return match.group(1).strip(), match.group(2), match.group(3)
 
 
-def parse_options(code):
+def name_of(struct: str) -> str:
+    """The name of a struct, from a text that begins with its declaration."""
+    match = re.match(r"struct (\w+) \{", struct)
+    return match.group(1) if match else fail(f"'{struct}' must have the form struct NAME {{")
+
+
+def parse_options(code: str) -> tuple[str, list[Field]]:
     """The name of a struct of options, and (type, name, default, comment) of each field."""
-    name = re.match(r"struct (\w+) \{", code).group(1)
+    name = name_of(code)
     fields, doc = [], []
     for line in code.splitlines()[1:-1]:
         line = line.strip()
@@ -115,29 +128,29 @@ def parse_options(code):
     return name, fields
 
 
-def keyword(kind, field, default, origin):
+def keyword(kind: str, field: str, default: str, origin: str) -> tuple[str, str, str]:
     """The lambda's parameter, the argument for pybind11, and the expression of the value, for one field."""
     if kind == "Tensor":
-        return ("const std::optional<Tensor> &" + field, 'py::arg("%s") = py::none()' % snake(field),
-                "%s.value_or(Tensor())" % field)
+        return ("const std::optional<Tensor> &" + field, f'py::arg("{snake(field)}") = py::none()',
+                f"{field}.value_or(Tensor())")
     if kind not in TAKEN_AS:
-        fail("%s: the option '%s' has type %s, which is not in TAKEN_AS; add it" % (origin, field, kind))
+        fail(f"{origin}: the option '{field}' has type {kind}, which is not in TAKEN_AS; add it")
     value = default or "py::none()"
     if value.startswith("{"):
         value = TAKEN_AS[kind] + value
     if value == "std::nullopt":
         value = "py::none()"
-    return "%s %s" % (kind, field), 'py::arg("%s") = %s' % (snake(field), value), field
+    return f"{kind} {field}", f'py::arg("{snake(field)}") = {value}', field
 
 
-def bind_function(comment, code, options):
+def bind_function(comment: list[str], code: str, options: dict[str, list[Field]]) -> str:
     code = " ".join(code.split())
     match = re.fullmatch(r"Tensor (\w+)\((.*)\);", code)
     if not match:
-        fail("the declaration '%s' must have the form Tensor NAME(...);" % code)
+        fail(f"the declaration '{code}' must have the form Tensor NAME(...);")
     name, parameters = match.group(1), split_top(match.group(2))
     if not parameters or parameters[-1] != "Caller at = Caller::here()":
-        fail("the last parameter of '%s' must be 'Caller at = Caller::here()'" % name)
+        fail(f"the last parameter of '{name}' must be 'Caller at = Caller::here()'")
     taken, arguments, given, names, notes = [], [], [], [], []
     isKeywordOnly = False
     for parameter in parameters[:-1]:
@@ -155,25 +168,26 @@ def bind_function(comment, code, options):
                 fields.append(value)
                 names.append(field[1])
                 if field[3]:
-                    notes.append("%s: %s." % (snake(field[1]), field[3].rstrip(".")))
-            given.append("%s{%s}" % (struct, ", ".join(fields)))
+                    notes.append("{}: {}.".format(snake(field[1]), field[3].rstrip(".")))
+            given.append("{}{{{}}}".format(struct, ", ".join(fields)))
             continue
         if kind not in TAKEN_AS:
-            fail("'%s' has a parameter of type %s, which is not in TAKEN_AS; add it" % (name, kind))
+            fail(f"'{name}' has a parameter of type {kind}, which is not in TAKEN_AS; add it")
         names.append(argument)
-        taken.append("%s %s" % (TAKEN_AS[kind], argument) if not TAKEN_AS[kind].endswith("&") else TAKEN_AS[kind] +
+        taken.append(f"{TAKEN_AS[kind]} {argument}" if not TAKEN_AS[kind].endswith("&") else TAKEN_AS[kind] +
                      argument)
-        value = {"std::nullopt": "py::none()"}.get(default, default)
-        arguments.append('py::arg("%s")' % snake(argument) + (" = " + value if value else ""))
+        value_left_out = "py::none()" if default == "std::nullopt" else default
+        arguments.append(f'py::arg("{snake(argument)}")' + (f" = {value_left_out}" if value_left_out else ""))
         given.append(argument)
     doc = in_python(comment, names)
     text = "\n\n".join(part for part in [doc] + notes if part)
-    return '  module.def("%s", [](%s) { return %s(%s); },\n             %s,\n             py::keep_alive<0, 1>(), %s);' % (
-        snake(name), ", ".join(taken), name, ", ".join(given + ["callerInPython()"]), ", ".join(arguments),
-        literal(text))
+    call = f'[]({", ".join(taken)}) {{ return {name}({", ".join([*given, "callerInPython()"])}); }}'
+    return (f'  module.def("{snake(name)}", {call},\n'
+            f'             {", ".join(arguments)},\n'
+            f'             py::keep_alive<0, 1>(), {literal(text)});')
 
 
-def bind_ops(header):
+def bind_ops(header: str) -> list[str]:
     text = header.split("// Ops: see dialects/nn/Nn.td for what each means\n", 1)
     if len(text) != 2:
         fail("Graph.h has no banner 'Ops: see dialects/nn/Nn.td for what each means'")
@@ -189,32 +203,44 @@ def bind_ops(header):
     return functions
 
 
-def bind_numbers(text, table):
-    """A C++ table with {name of the struct, its kName, its comment} for each struct of numbers."""
-    comment, name, rows = [], None, []
+LETTERS = "\n\nHere t counts the updates, from 0 after the warm-up, during which the factor grows evenly to 1, " \
+    "and length is steps - warmup. The rate in use is the variable 'optimizer.learning_rate' times the factor; the " \
+    "variable 'optimizer.step' counts all updates."
+
+
+def bind_numbers(text: str, table: str, after: str = "") -> str:
+    """A C++ table with {name of the struct, its kName, its comment and `after`} for each struct of numbers."""
+    comment: list[str] = []
+    name: str | None = None
+    rows = []
     for line in text.splitlines():
         if line.startswith("///"):
             comment.append(line)
         elif line.startswith("struct "):
-            name = re.match(r"struct (\w+) \{", line).group(1)
-        elif "kName = " in line and name:
-            rows.append((name, re.search(r'"(\w+)"', line).group(1), in_python(comment, [])))
+            name = name_of(line)
+        elif name and (match := re.search(r'kName = "(\w+)"', line)):
+            rows.append((name, match.group(1), in_python(comment, []) + after))
         elif line.startswith("};"):
             comment, name = [], None
         elif not line.strip() and not name:
             comment = []
     if not rows:
-        fail("the header for %s contains no struct with a kName" % table)
-    lines = ["    {%s, %s, %s}," % tuple(literal(part) for part in row) for row in rows]
-    return "constexpr NumbersText %s[] = {\n%s\n};" % (table, "\n".join(lines))
+        fail(f"the header for {table} contains no struct with a kName")
+    lines = ["    {{{}, {}, {}}},".format(*tuple(literal(part) for part in row)) for row in rows]
+    return "constexpr NumbersText {}[] = {{\n{}\n}};".format(table, "\n".join(lines))
 
 
-def main():
-    graph, optimizers, schedules = [open(path).read() for path in sys.argv[1:]]
+def read(path: str) -> str:
+    with open(path) as file:
+        return file.read()
+
+
+def main() -> None:
+    graph, optimizers, schedules = [read(path) for path in sys.argv[1:]]
     print("// Generated by bind_ops.py; included by BindOps.cc.\n")
     print(bind_numbers(optimizers, "kOptimizers"))
-    print(bind_numbers(schedules, "kRateSchedules"))
-    print("\nvoid defineOps(py::module_ &module) {\n%s\n}" % "\n".join(bind_ops(graph)))
+    print(bind_numbers(schedules, "kRateSchedules", LETTERS))
+    print("\nvoid defineOps(py::module_ &module) {{\n{}\n}}".format("\n".join(bind_ops(graph))))
 
 
 if __name__ == "__main__":

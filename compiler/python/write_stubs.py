@@ -12,6 +12,10 @@ import ast
 import importlib.util
 import re
 import sys
+from types import ModuleType
+from typing import Any, NoReturn
+
+Options = dict[str, list[tuple[str, str]]]  # by method, the keyword and the type of each option
 
 MODULE = "splitcast._splitcast"
 
@@ -21,7 +25,7 @@ ARRAYS = "Dict[str, NDArray[Any]]"
 KNOWN = {
     "Graph.__init__.mesh": "Optional[Dict[str, int]]",
     "Graph.group.policy": POLICY,
-    "Graph.compile.enable_zero": "Optional[%s]" % POLICY,
+    "Graph.compile.enable_zero": f"Optional[{POLICY}]",
     "Session.run": ARRAYS,
     "Session.step": ARRAYS,
     "Session.inputs": "Dict[str, Dict[str, Any]]",
@@ -45,13 +49,15 @@ from numpy.typing import NDArray
 '''
 
 
-def fail(message):
+def fail(message: str) -> NoReturn:
     raise SystemExit("write_stubs: error: " + message)
 
 
-def load(path):
+def load(path: str) -> ModuleType:
     """Imports the extension without importing the package."""
     spec = importlib.util.spec_from_file_location(MODULE, path)
+    if spec is None or spec.loader is None:
+        fail(f"'{path}' is no extension")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -60,35 +66,34 @@ def load(path):
 # ---- C++ sources ----
 
 
-def python_type(cpp):
+def python_type(cpp: str) -> str:
     match = re.fullmatch(r"std::vector<(.*)>", cpp)
     if match:
-        return "Sequence[%s]" % python_type(match.group(1))
+        return f"Sequence[{python_type(match.group(1))}]"
     return OF_CPP.get(cpp, cpp)
 
 
-def options_of(text):
+def options_of(text: str) -> Options:
     """The tables of options in BindGraph.cc, as {method: [(keyword, type)]}."""
-    tables = {}
+    tables: Options = {}
     for table, body in re.findall(r"constexpr Option<\w+> (\w+)\[\] = \{\n(.*?)\n\};", text, re.DOTALL):
         tables[table] = []
         rows = re.findall(r'\{"(\w+)",[^{]*\{ to\.\w+ = (?:of\.cast<(.*?)>\(\)|(\w+)\(of\)); \}\}',
                           " ".join(body.split()))
         for name, cast, function in rows:
             if function and function not in OF_FUNCTION:
-                fail("the option '%s' is converted by %s, whose Python type is not in OF_FUNCTION; add it" %
-                     (name, function))
+                fail(f"the option '{name}' is converted by {function}, whose Python type is not in OF_FUNCTION; add it")
             tables[table].append((name, python_type(cast) if cast else OF_FUNCTION[function]))
         if len(rows) != body.count('{"'):
-            fail("in the table %s, only the rows of %s have the form {NAME, a lambda that sets one field to "
-                 "of.cast<TYPE>() or FUNCTION(of)}" % (table, ", ".join(row[0] for row in rows) or "no option"))
+            fail("in the table {}, only the rows of {} have the form {{NAME, a lambda that sets one field to "
+                 "of.cast<TYPE>() or FUNCTION(of)}}".format(table, ", ".join(row[0] for row in rows) or "no option"))
     used = re.findall(r'optionsOf<\w+>\("(\w+)", (\w+), \w+\)', text)
     if not used or {table for _, table in used} != set(tables):
-        fail("the tables of options are %s, but the calls of optionsOf use %s" % (sorted(tables), used))
+        fail(f"the tables of options are {sorted(tables)}, but the calls of optionsOf use {used}")
     return {method: tables[table] for method, table in used}
 
 
-def converted_of(text):
+def converted_of(text: str) -> set[str]:
     """The classes to which pybind11 converts other values implicitly."""
     found = re.findall(r"py::implicitly_convertible<[\w:]+, (\w+)>\(\)", text)
     if len(found) != text.count("implicitly_convertible"):
@@ -102,50 +107,52 @@ def converted_of(text):
 class Signature:
     """A function's signature, parsed from the line that pybind11 writes into its docstring."""
 
-    def __init__(self, line, doc):
+    def __init__(self, line: str, doc: str) -> None:
         text = line.replace(MODULE + ".", "")
         text = re.sub(r"= <[^<>]*(?:<[^<>]*>[^<>]*)*>", "= ...", text)  # a default whose repr is not an expression
         text = re.sub(r"\bhandle\b", "object", text)
         try:
-            self.node = ast.parse("def %s: ..." % text).body[0]
+            node = ast.parse(f"def {text}: ...").body[0]
         except SyntaxError:
-            fail("the signature '%s' is not valid Python" % line)
+            fail(f"the signature '{line}' is not valid Python")
+        assert isinstance(node, ast.FunctionDef)
+        self.node = node
         self.doc = doc.strip()
 
 
-def signatures(function, name):
+def signatures(function: Any, name: str) -> list[Signature]:
     """The signatures of all overloads."""
     doc = function.__doc__
     if not doc:
-        fail("'%s' has no docstring, so its signature is unknown" % name)
+        fail(f"'{name}' has no docstring, so its signature is unknown")
     first, _, rest = doc.partition("\n")
     if not rest.startswith("Overloaded function."):
         return [Signature(first, rest)]
-    parts = re.split(r"^\d+\. (?=%s\()" % first.partition("(")[0], rest, flags=re.MULTILINE)[1:]
+    parts = re.split(r"^\d+\. (?={}\()".format(first.partition("(")[0]), rest, flags=re.MULTILINE)[1:]
     return [Signature(*part.partition("\n")[::2]) for part in parts]
 
 
 class Stubs:
 
-    def __init__(self, module, options, converted):
+    def __init__(self, module: ModuleType, options: Options, converted: set[str]) -> None:
         self.module = module
         self.options = options
         self.unused = set(KNOWN)
-        self.lines = []
+        self.lines: list[str] = []
         self.accepts = {}  # by class, the type of a parameter that converts to it
         for name in sorted(converted):
             self.accepts[name] = self._accepted(name)
 
-    def _accepted(self, name):
+    def _accepted(self, name: str) -> str:
         """The union of the class and the types that its constructors convert."""
         types = [name]
         for signature in signatures(getattr(self.module, name).__init__, name):
             parameters = signature.node.args.args[1:]
             if len(parameters) == 1:
-                types.append(as_parameter(ast.unparse(parameters[0].annotation), {}))
-        return "Union[%s]" % ", ".join(types)
+                types.append(as_parameter(unparsed(parameters[0].annotation), {}))
+        return "Union[{}]".format(", ".join(types))
 
-    def write(self):
+    def write(self) -> str:
         members = {name: value for name, value in vars(self.module).items() if not name.startswith("__")}
         for name, value in members.items():
             if isinstance(value, type):
@@ -153,51 +160,51 @@ class Stubs:
             elif callable(value):
                 self._function(name, value, "", "")
             else:
-                self._line("", "%s: %s" % (name, type(value).__name__))
+                self._line("", f"{name}: {type(value).__name__}")
         if self.unused:
-            fail("KNOWN has %s, which the extension does not have; remove them" % ", ".join(sorted(self.unused)))
+            fail("KNOWN has {}, which the extension does not have; remove them".format(", ".join(sorted(self.unused))))
         return HEADER + "\n".join(self.lines) + "\n"
 
-    def _line(self, indent, text):
+    def _line(self, indent: str, text: str) -> None:
         self.lines.append(indent + text if text else "")
 
-    def _doc(self, indent, text):
+    def _doc(self, indent: str, text: str) -> None:
         if not text:
             return
         text = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
         if text.endswith('"'):
             text = text[:-1] + '\\"'
-        for line in ('"""%s"""' % text).split("\n"):
+        for line in (f'"""{text}"""').split("\n"):
             self._line(indent, line)
 
-    def _class(self, name, value):
-        self._line("", "\nclass %s:" % name)
+    def _class(self, name: str, value: type) -> None:
+        self._line("", f"\nclass {name}:")
         self._doc("    ", (value.__doc__ or "").strip())
         members = getattr(value, "__members__", {})  # only an enumeration has them
         for member, what in vars(value).items():
             if member in members:
-                self._line("    ", "%s: ClassVar[%s]" % (member, name))
+                self._line("    ", f"{member}: ClassVar[{name}]")
             elif type(what) is property:
                 self._property(name, member, what)
             elif is_bound(what):
                 self._function(member, getattr(value, member), "    ", name, isinstance(what, staticmethod))
         self._line("    ", "...")
 
-    def _property(self, of, name, what):
+    def _property(self, of: str, name: str, what: Any) -> None:
         signature = Signature(re.sub(r"^\w*\(", name + "(", what.fget.__doc__.strip()), "")
-        result = self._known("%s.%s" % (of, name), as_result(signature.node.returns))
+        result = self._known(f"{of}.{name}", as_result(signature.node.returns))
         doc = (what.__doc__ or "").strip()
         self._line("", "")
         self._line("    ", "@property")
-        self._line("    ", "def %s(self) -> %s:" % (name, result))
+        self._line("    ", f"def {name}(self) -> {result}:")
         self._doc("        ", doc if not doc.startswith(name + "(") else "")
         self._line("        ", "...")
 
-    def _known(self, key, otherwise):
+    def _known(self, key: str, otherwise: str) -> str:
         self.unused.discard(key)
         return KNOWN.get(key, otherwise)
 
-    def _function(self, name, function, indent, of, is_static=False):
+    def _function(self, name: str, function: Any, indent: str, of: str, is_static: bool = False) -> None:
         found = signatures(function, name)
         for signature in found:
             self._line("", "")
@@ -206,17 +213,17 @@ class Stubs:
             if is_static:
                 self._line(indent, "@staticmethod")
             parameters = self._parameters(signature, name, of, is_static)
-            result = self._known("%s.%s" % (of, name), as_result(signature.node.returns))
-            self._line(indent, "def %s(%s) -> %s:" % (name, ", ".join(parameters), result))
+            result = self._known(f"{of}.{name}", as_result(signature.node.returns))
+            self._line(indent, "def {}({}) -> {}:".format(name, ", ".join(parameters), result))
             self._doc(indent + "    ", signature.doc)
             self._line(indent + "    ", "...")
 
-    def _parameters(self, signature, name, of, is_static):
+    def _parameters(self, signature: Signature, name: str, of: str, is_static: bool) -> list[str]:
         arguments = signature.node.args
         numbers = numbers_of(signature.doc) if arguments.kwarg else []
         if arguments.vararg:  # an optimizer or schedule, whose first number may be given by position
             if not numbers:
-                fail("'%s' takes *args, but its docstring has no line 'Numbers: ...'" % name)
+                fail(f"'{name}' takes *args, but its docstring has no line 'Numbers: ...'")
             return [numbers[0], "*"][:len(numbers)] + numbers[1:]
         texts = []
         positional, keywords = list(arguments.args), list(arguments.kwonlyargs)
@@ -227,46 +234,52 @@ class Stubs:
         for argument, default in zip(positional, defaults):
             texts.append(self._parameter(argument, default, of, name))
         options = self.options.get(name, []) if of == "Graph" else []
-        added = numbers + ["%s: Optional[%s] = None" % (keyword, as_parameter(kind, self.accepts))
+        added = numbers + [f"{keyword}: Optional[{as_parameter(kind, self.accepts)}] = None"
                            for keyword, kind in options]
         if keywords or added:
             texts.append("*")
         texts += [self._parameter(*each, of, name) for each in zip(keywords, arguments.kw_defaults)] + added
         if arguments.kwarg and not added:
-            texts.append("**%s: Any" % arguments.kwarg.arg)
+            texts.append(f"**{arguments.kwarg.arg}: Any")
         return texts
 
-    def _parameter(self, argument, default, of, function):
-        kind = self._known("%s.%s.%s" % (of, function, argument.arg),
-                           as_parameter(ast.unparse(argument.annotation), self.accepts))
-        return "%s: %s%s" % (argument.arg, kind, " = " + ast.unparse(default) if default else "")
+    def _parameter(self, argument: ast.arg, default: ast.expr | None, of: str, function: str) -> str:
+        kind = self._known(f"{of}.{function}.{argument.arg}",
+                           as_parameter(unparsed(argument.annotation), self.accepts))
+        return "{}: {}{}".format(argument.arg, kind, " = " + ast.unparse(default) if default else "")
 
 
-def is_bound(what):
+def is_bound(what: Any) -> bool:
     """Whether pybind11 bound this member as a method; Python's own __init__ and texts such as __doc__ are not."""
     return isinstance(what, staticmethod) or type(what).__name__ == "instancemethod"
 
 
-def numbers_of(doc):
+def numbers_of(doc: str) -> list[str]:
     """The parameters 'lr: float', 'beta1: float = 0.9', ... of a docstring with the line 'Numbers: lr, beta1=0.9'."""
     match = re.search(r"^Numbers: ((?:\w+(?:=[-+.\w]*\w)?(?:, |(?=;|$)))+)", doc, re.MULTILINE)
     numbers = [part.partition("=") for part in match.group(1).split(", ")] if match else []
-    return ["%s: float%s" % (name, " = " + default if default else "") for name, _, default in numbers]
+    return ["{}: float{}".format(name, " = " + default if default else "") for name, _, default in numbers]
 
 
-def as_result(annotation):
+def unparsed(annotation: ast.expr | None) -> str:
+    """pybind11's annotation, which it gives each parameter and result."""
+    assert annotation is not None
+    return ast.unparse(annotation)
+
+
+def as_result(annotation: ast.expr | None) -> str:
     """The type of a result, from pybind11's annotation."""
-    text = ast.unparse(annotation)
+    text = unparsed(annotation)
     return "Any" if text == "object" else {"dict": "Dict[str, Any]", "tuple": "Tuple[Any, ...]"}.get(text, text)
 
 
-def as_parameter(text, accepts):
+def as_parameter(text: str, accepts: dict[str, str]) -> str:
     """The type of a parameter, from pybind11's annotation: any sequence is accepted for a list."""
     text = re.sub(r"\bList\b", "Sequence", text)
     return re.sub(r"\w+", lambda match: accepts.get(match.group(0), match.group(0)), text)
 
 
-def main():
+def main() -> None:
     if len(sys.argv) != 4:
         fail("usage: write_stubs.py EXTENSION BindGraph.cc BindValues.cc")
     extension, graph, values = sys.argv[1:]

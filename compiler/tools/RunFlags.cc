@@ -1,5 +1,7 @@
 #include "compiler/tools/RunFlags.h"
 
+#include "compiler/tools/ModuleFile.h"
+
 namespace splitcast {
 namespace {
 
@@ -18,6 +20,7 @@ absl::Status parseNamedFile(const std::string &text, std::vector<NamedFile> *fil
 
 void RunFlags::addTo(Flags &flags) {
   flags.addPositional("MODULE.mlir", &module);
+  flags.addSwitch(kAllowBytecode, &allowBytecode, kAllowBytecodeHelp);
   flags.addString("function", &function, "NAME", "the function to run (the module's only one, or 'train')");
   flags.addInteger("steps", &steps, 0, INT64_MAX,
                    "the number of steps to run; by default as many as the inputs have, or 1 without inputs");

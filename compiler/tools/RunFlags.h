@@ -14,7 +14,8 @@
 namespace splitcast {
 
 struct RunFlags {
-  std::string module;   ///< the path of the module
+  std::string module; ///< the path of the module
+  bool allowBytecode = false;
   std::string function; ///< the function to run; if empty, the module's only one, or "train"
   int64_t steps = -1;   ///< the number of steps; -1: as many as the inputs have, or 1 without inputs
   sbp::ZeroOptions zero = CompileOptions::withoutZero();

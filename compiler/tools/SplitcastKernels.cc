@@ -8,16 +8,12 @@
 // functions that each launches. Needs no GPU.
 #include "compiler/Compile.h"
 #include "compiler/Pipelines.h"
-#include "compiler/graph/GraphDiagnostics.h"
 #include "compiler/launch/LaunchFlags.h"
 #include "compiler/launch/StandardOutput.h"
+#include "compiler/tools/ModuleFile.h"
 #include "dialects/exec/Exec.h"
 #include "runtime/gpu/CallKernels.h"
 #include "runtime/gpu/PtxCompiler.h"
-
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "mlir/Parser/Parser.h"
 
 #include <cstdio>
 
@@ -28,6 +24,7 @@ struct Options {
   std::string path, chip = "sm_90";
   int64_t rank = 0;
   sbp::ZeroOptions zero = CompileOptions::withoutZero();
+  bool allowBytecode = false;
 };
 
 /// Adds to `kernels` the kernels that implement the library calls of `plans`.
@@ -43,17 +40,12 @@ absl::Status addCallKernels(mlir::ModuleOp plans, mlir::ModuleOp kernels) {
 }
 
 absl::StatusOr<runtime::GpuProgram> programOf(const Options &options, mlir::MLIRContext &context) {
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  {
-    DiagnosticCollector collector(&context);
-    module = mlir::parseSourceFile<mlir::ModuleOp>(options.path, &context);
-    if (!module)
-      return absl::InvalidArgumentError(absl::StrCat(
-          "'", options.path, "' is not a valid module: ", absl::StrJoin(collector.locatedMessages(), "\n")));
-  }
+  auto module = parseModuleFile(options.path, &context, options.allowBytecode);
+  if (!module.ok())
+    return module.status();
   CompileOptions compile;
   compile.zero = options.zero;
-  auto global = compileGlobal(*module, compile);
+  auto global = compileGlobal(**module, compile);
   if (!global.ok())
     return global.status();
   auto plans = compilePlan(**global, compile, options.rank);
@@ -101,6 +93,7 @@ int main(int argc, char **argv) {
   flags.addPositional("MODULE.mlir", &options.path);
   flags.addZero(&options.zero);
   flags.addInteger("rank", &options.rank, 0, 1 << 20, "the rank whose plan is printed");
+  flags.addSwitch(splitcast::kAllowBytecode, &options.allowBytecode, splitcast::kAllowBytecodeHelp);
   flags.addString("chip", &options.chip, "NAME", "the GPU architecture to compile for (sm_90)");
   absl::Status status = flags.parse(argc, argv);
   if (status.ok() && flags.isHelpWanted()) {

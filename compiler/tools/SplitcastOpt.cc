@@ -1,6 +1,7 @@
 // splitcast-opt: MLIR's opt driver with our dialects, passes and pipelines.
 #include "compiler/Pipelines.h"
 #include "compiler/tools/KeepNames.h"
+#include "compiler/tools/ModuleFile.h"
 #include "passes/global/Passes.h"
 #include "passes/local/Passes.h"
 #include "passes/plan/Passes.h"
@@ -10,6 +11,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -21,27 +23,48 @@ static void printOpsOnlyIfAsked() {
   static_cast<llvm::cl::opt<bool> *>(option)->setInitialValue(false);
 }
 
-/// Runs MLIR's driver on the input with the names of its values written into
-/// their locations.
-static mlir::LogicalResult runWithNames(const std::string &inputName, const std::string &outputName,
-                                        mlir::DialectRegistry &registry) {
+/// Whether the names of values can be kept: this parses the text as one module
+/// and prints it again, which drops the comments that the other flags need.
+static bool mayKeepNames(const mlir::MlirOptMainConfig &config) {
+  if (!config.shouldVerifyDiagnostics() && config.inputSplitMarker().empty())
+    return true;
+  llvm::errs()
+      << "splitcast-opt: error: --keep-names cannot be combined with --split-input-file or --verify-diagnostics; "
+         "leave out one or the other\n";
+  return false;
+}
+
+/// Reads the input, and whatever other file MLIR's driver is going to parse.
+static std::unique_ptr<llvm::MemoryBuffer> readInput(const std::string &name, const mlir::MlirOptMainConfig &config,
+                                                     bool allowBytecode) {
+  auto input = splitcast::readModuleFile(name, allowBytecode);
+  absl::Status status = input.status();
+  if (!config.getIrdlFile().empty())
+    status.Update(splitcast::readModuleFile(config.getIrdlFile().str(), allowBytecode).status());
+  if (status.ok())
+    return *std::move(input);
+  llvm::errs() << "splitcast-opt: error: " << std::string(status.message()) << "\n";
+  return nullptr;
+}
+
+/// Runs MLIR's driver on the input; if `keepNames`, with the names of its
+/// values written into their locations.
+static mlir::LogicalResult run(const std::string &inputName, const std::string &outputName,
+                               mlir::DialectRegistry &registry, bool keepNames, bool allowBytecode) {
   const mlir::MlirOptMainConfig config = mlir::MlirOptMainConfig::createFromCLOptions();
-  std::string error;
-  // Keeping the names parses the text as one module and prints it again, which
-  // drops the comments that these flags need.
-  if (config.shouldVerifyDiagnostics() || !config.inputSplitMarker().empty()) {
-    llvm::errs()
-        << "splitcast-opt: error: --keep-names cannot be combined with --split-input-file or --verify-diagnostics; "
-           "leave out one or the other\n";
+  if (keepNames && !mayKeepNames(config))
     return mlir::failure();
-  }
-  std::unique_ptr<llvm::MemoryBuffer> input = mlir::openInputFile(inputName, &error);
-  std::unique_ptr<llvm::ToolOutputFile> output = input ? mlir::openOutputFile(outputName, &error) : nullptr;
+  std::unique_ptr<llvm::MemoryBuffer> input = readInput(inputName, config, allowBytecode);
+  if (!input)
+    return mlir::failure();
+  std::string error;
+  std::unique_ptr<llvm::ToolOutputFile> output = mlir::openOutputFile(outputName, &error);
   if (!output) {
     llvm::errs() << "splitcast-opt: error: " << error << "\n";
     return mlir::failure();
   }
-  input = splitcast::withNamesKept(std::move(input), registry);
+  if (keepNames)
+    input = splitcast::withNamesKept(std::move(input), registry);
   if (!input || failed(mlir::MlirOptMain(output->os(), std::move(input), registry, config)))
     return mlir::failure();
   output->keep();
@@ -49,6 +72,7 @@ static mlir::LogicalResult runWithNames(const std::string &inputName, const std:
 }
 
 int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
   mlir::registerTransformsPasses();
   splitcast::registerGlobalPasses();
   splitcast::registerLocalPasses();
@@ -58,7 +82,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   splitcast::registerDialects(registry);
   llvm::cl::opt<bool> keepNames("keep-names", llvm::cl::desc("Keep the names of values in the input, such as %logits"));
+  llvm::cl::opt<bool> allowBytecode(splitcast::kAllowBytecode, llvm::cl::desc(splitcast::kAllowBytecodeHelp));
   auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, "Splitcast's pass driver\n", registry);
-  return mlir::asMainReturnCode(keepNames ? runWithNames(input, output, registry)
-                                          : mlir::MlirOptMain(argc, argv, input, output, registry));
+  return mlir::asMainReturnCode(run(input, output, registry, keepNames, allowBytecode));
 }

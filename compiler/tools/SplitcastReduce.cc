@@ -7,13 +7,13 @@
 // --mlir-pass-pipeline-crash-reproducer of splitcast-opt. The result is a
 // reproducer, too: run it with splitcast-opt small.mlir --run-reproducer.
 #include "compiler/Pipelines.h"
+#include "compiler/tools/ModuleFile.h"
 #include "compiler/tools/ReduceModule.h"
 #include "passes/global/Passes.h"
 #include "passes/local/Passes.h"
 #include "passes/plan/Passes.h"
 
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Transforms/Passes.h"
@@ -52,6 +52,7 @@ int main(int argc, char **argv) {
   llvm::cl::opt<std::string> error(
       "error", llvm::cl::Required,
       llvm::cl::desc("A part of the error's text, which the reduced module must still give"));
+  llvm::cl::opt<bool> allowBytecode(splitcast::kAllowBytecode, llvm::cl::desc(splitcast::kAllowBytecodeHelp));
   llvm::cl::ParseCommandLineOptions(
       argc, argv, "Makes the module of a reproducer as small as possible while its passes still give an error\n");
   registerTransformsPasses();
@@ -70,9 +71,12 @@ int main(int argc, char **argv) {
   passes.attachResourceParser(withPasses);
   FallbackAsmResourceMap texts;
   const ParserConfig withTexts(&context, /*verifyAfterParse=*/true, &texts);
-  if (!parseSourceFile<ModuleOp>(input, withPasses))
-    return fail("'" + input + "' is not a valid module; its errors are above");
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(input, withTexts);
+  if (auto read = splitcast::parseModuleFile(input, withPasses, allowBytecode); !read.ok())
+    return fail(std::string(read.status().message()));
+  auto parsed = splitcast::parseModuleFile(input, withTexts, allowBytecode);
+  if (!parsed.ok())
+    return fail(std::string(parsed.status().message()));
+  OwningOpRef<ModuleOp> module = *std::move(parsed);
   PassManager manager(&context);
   if (failed(passes.apply(manager)) || manager.empty())
     return fail("'" + input + "' contains no passes; give a file written by --reproducer");

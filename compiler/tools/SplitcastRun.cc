@@ -1,17 +1,16 @@
 // splitcast-run: compiles a module of the global level and runs one of its
 // functions, on ranks started by mpirun or on a single one.
 #include "compiler/Pipelines.h"
-#include "compiler/graph/GraphDiagnostics.h"
 #include "compiler/launch/Alike.h"
 #include "compiler/launch/LaunchReport.h"
 #include "compiler/launch/SessionTensors.h"
+#include "compiler/tools/ModuleFile.h"
 #include "compiler/tools/RunFlags.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 
 #include <algorithm>
 
@@ -21,16 +20,11 @@ namespace {
 
 absl::Status invalid(const std::string &text) { return absl::InvalidArgumentError(text); }
 
-absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> parseModule(const std::string &path, mlir::MLIRContext &context) {
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> parseModule(const RunFlags &flags, mlir::MLIRContext &context) {
   // Opened only for its error, which names the reason; the parser's would only
   // say that there is no file.
-  SPLITCAST_RETURN_IF_ERROR(runtime::File::openForReading(path).status());
-  DiagnosticCollector collector(&context);
-  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context);
-  if (!module)
-    return invalid(
-        absl::StrCat("'", path, "' is not a valid module: ", absl::StrJoin(collector.locatedMessages(), "\n")));
-  return module;
+  SPLITCAST_RETURN_IF_ERROR(runtime::File::openForReading(flags.module).status());
+  return parseModuleFile(flags.module, &context, flags.allowBytecode);
 }
 
 absl::StatusOr<std::string> chooseFunction(const RunFlags &flags, const Session &session) {
@@ -127,7 +121,7 @@ private:
   absl::Status runSteps() {
     SPLITCAST_ASSIGN_OR_RETURN(Checkpoints checkpoints,
                                Checkpoints::open(flags.checkpoints, flags.seed, launch, session));
-    SPLITCAST_ASSIGN_OR_RETURN(int64_t done, checkpoints.resume(steps));
+    SPLITCAST_ASSIGN_OR_RETURN(int64_t done, checkpoints.resume(steps, flags.sources.rates));
     for (int64_t step = done; step < steps; ++step) {
       absl::Status status = runStep(step);
       if (status.ok())
@@ -177,7 +171,7 @@ absl::Status run(const RunFlags &flags, Launch &launch) {
   context.loadAllAvailableDialects();
   // An error in a large module must not print all of it.
   context.printOpOnDiagnostic(false);
-  absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module = parseModule(flags.module, context);
+  absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module = parseModule(flags, context);
   absl::Status checked = module.ok() ? checkFiles(flags, launch.rank()) : module.status();
   SPLITCAST_RETURN_IF_ERROR(launch.agree(checked, "reading of the module"));
   SessionOptions options = sessionOptionsOf(launch);

@@ -94,23 +94,23 @@ public:
   }
 
   /// Returns the softmax of the scores, which is 0 where a position sees no
-  /// key.
+  /// key, or only scores of -infinity.
   Value probabilities() {
-    // A key that is not seen has a very low but finite score, so that a
-    // position that sees no key gets no NaN.
-    double lowest = std::numeric_limits<float>::lowest() / 4;
     max = generic(
         {Sample, Position, Head}, {scores, mask}, {kScores, kMask},
         [&](auto &b, Location l, auto x) {
-          Value seen = select(b, l, isSeen(b, l, x), scaled(b, l, x[0]), lowest);
+          Value seen = select(b, l, isSeen(b, l, x), scaled(b, l, x[0]), kUnseen);
           return b.template create<arith::MaximumFOp>(l, x.back(), seen).getResult();
         },
-        lowest);
-    weights = map({Sample, Position, Head, Key}, {scores, max, mask}, {kScores, kRows, kMask},
-                  [&](auto &b, Location l, auto x) {
-                    Value shifted = b.template create<arith::SubFOp>(l, scaled(b, l, x[0]), x[1]);
-                    return select(b, l, isSeen(b, l, x), b.template create<math::ExpOp>(l, shifted).getResult(), 0.0);
-                  });
+        kUnseen);
+    weights = map(
+        {Sample, Position, Head, Key}, {scores, max, mask}, {kScores, kRows, kMask}, [&](auto &b, Location l, auto x) {
+          Value isUnseen =
+              b.template create<arith::CmpFOp>(l, arith::CmpFPredicate::OEQ, x[1], number(b, l, x[1], kUnseen));
+          Value shift = b.template create<arith::SelectOp>(l, isUnseen, number(b, l, x[1], 0.0), x[1]);
+          Value shifted = b.template create<arith::SubFOp>(l, scaled(b, l, x[0]), shift);
+          return select(b, l, isSeen(b, l, x), b.template create<math::ExpOp>(l, shifted).getResult(), 0.0);
+        });
     sums = generic({Sample, Position, Head}, {weights}, {kScores},
                    [&](auto &b, Location l, auto x) { return add(b, l, x[1], x[0]); });
     return map({Sample, Position, Head, Key}, {weights, sums}, {kScores, kRows}, [&](auto &b, Location l, auto x) {
@@ -144,10 +144,15 @@ public:
   }
 
 private:
+  /// The score of a key that is not seen. Since its exponential is 0, it weighs
+  /// nothing beside any other score. If a position sees no key, or only scores
+  /// of -infinity, -infinity is also the maximum, and is not subtracted.
+  static constexpr double kUnseen = -std::numeric_limits<double>::infinity();
+
   static Value number(OpBuilder &b, Location l, Value like, double value) {
     return scalarConstant(b, l, like.getType(), value);
   }
-  /// Whether a position sees no key, given the sum of its weights.
+  /// Whether no key has a weight, given the sum of the weights.
   static Value isNone(OpBuilder &b, Location l, Value sum) {
     return b.create<arith::CmpFOp>(l, arith::CmpFPredicate::OEQ, sum, number(b, l, sum, 0.0));
   }

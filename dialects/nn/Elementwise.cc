@@ -1,6 +1,7 @@
 // Defines one element, and the gradient, of each elementwise op.
 // ElementwiseRules.cc has what all of them share: shapes, signatures and
 // linalg.
+#include "dialects/nn/ExactGrid.h"
 #include "dialects/nn/Nn.h"
 
 #include <cmath>
@@ -167,9 +168,11 @@ Gradients SqrtOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
 }
 
 Value TanhOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return b.create<math::TanhOp>(loc, x[0]); }
-Gradients TanhOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) { // g (1 - y^2) = g - g y y
-  Value gy = b.create<MulOp>(getLoc(), g[0], getResult());
-  return {b.create<SubOp>(getLoc(), g[0], b.create<MulOp>(getLoc(), gy, getResult()))};
+Gradients TanhOp::buildGradient(OpBuilder &b, ValueRange g,
+                                ArrayRef<bool>) { // g (1 - y)(1 + y), in which 1 - y is exact near 1
+  Value above = b.create<ShiftOp>(getLoc(), b.create<NegOp>(getLoc(), getResult()), 1.0);
+  Value below = b.create<ShiftOp>(getLoc(), getResult(), 1.0);
+  return {b.create<MulOp>(getLoc(), g[0], b.create<MulOp>(getLoc(), above, below))};
 }
 
 Value SinOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return b.create<math::SinOp>(loc, x[0]); }
@@ -187,9 +190,10 @@ Value SigmoidOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { // an i
   Scalar power = Scalar{b, loc, b.create<arith::NegFOp>(loc, x[0])}.unary<math::ExpOp>();
   return b.create<arith::DivFOp>(loc, power.constant(1.0).value, (power + 1.0).value);
 }
-Gradients SigmoidOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) { // g y (1 - y) = g y - g y y
-  Value gy = b.create<MulOp>(getLoc(), g[0], getResult());
-  return {b.create<SubOp>(getLoc(), gy, b.create<MulOp>(getLoc(), gy, getResult()))};
+Gradients SigmoidOp::buildGradient(OpBuilder &b, ValueRange g,
+                                   ArrayRef<bool>) { // g y (1 - y), in which 1 - y is exact near 1
+  Value rest = b.create<ShiftOp>(getLoc(), b.create<NegOp>(getLoc(), getResult()), 1.0);
+  return {b.create<MulOp>(getLoc(), g[0], b.create<MulOp>(getLoc(), getResult(), rest))};
 }
 
 Value ErfOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return b.create<math::ErfOp>(loc, x[0]); }
@@ -362,46 +366,98 @@ Gradients CastOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
 
 namespace {
 
-constexpr double kExactLimit = 0x1p47;                      ///< from this |x| on, x becomes infinite
-constexpr double kExactUnits[] = {0x1p8, 0x1p-32, 0x1p-72}; ///< part k is a multiple of kExactUnits[k]
+/// Rounds an f64 to a multiple of `unit`, ties to even. A number of 2^52 units or
+/// more has no bits below the unit; a smaller one has none after it was added
+/// to 2^52 units of its sign. A result of 0 is positive.
+Scalar roundedTo(const Scalar &x, double unit) {
+  OpBuilder &b = x.builder;
+  const Scalar beside = x.constant(0x1p52 * unit);
+  Value isNegative = b.create<arith::CmpFOp>(x.loc, arith::CmpFPredicate::OLT, x.value, x.constant(0.0).value);
+  const Scalar ofSign{b, x.loc,
+                      b.create<arith::SelectOp>(x.loc, isNegative, x.constant(-0x1p52 * unit).value, beside.value)};
+  const Scalar rounded = (x + ofSign) - ofSign;
+  Value isSmall =
+      b.create<arith::CmpFOp>(x.loc, arith::CmpFPredicate::OLT, x.unary<math::AbsFOp>().value, beside.value);
+  return {b, x.loc, b.create<arith::SelectOp>(x.loc, isSmall, rounded.value, x.value)};
+}
 
-/// Rounds x to a multiple of `unit`: an f64 near 1.5 * 2^52 units has no bits
-/// below the unit. Requires |x| < 2^51 units.
-Value roundedTo(OpBuilder &b, Location loc, Value x, double unit) {
-  const double beside = 1.5 * 0x1p52 * unit;
-  return (Scalar{b, loc, x} + beside + -beside).value;
+/// Carries what exceeds half a unit of the part before, from the last part to
+/// the first. No step rounds: see ExactGrid::mostAddends.
+SmallVector<Value> carried(OpBuilder &b, Location loc, ValueRange parts) {
+  const ExactGrid grid{static_cast<int64_t>(parts.size())};
+  SmallVector<Value> result(parts);
+  for (size_t number = parts.size() - 1; number > 0; --number) {
+    const double beside = 1.5 * 0x1p52 * grid.unit(static_cast<int64_t>(number) - 1);
+    const Scalar part{b, loc, result[number]}, moved = part + beside + -beside;
+    result[number] = (part - moved).value;
+    result[number - 1] = (Scalar{b, loc, result[number - 1]} + moved).value;
+  }
+  return result;
 }
 
 } // namespace
+
+LogicalResult ExactPartOp::verify() {
+  if (getPart() < getOf())
+    return success();
+  return emitOpError() << "has part = " << getPart() << " of " << getOf() << "; parts count from 0";
+}
 
 Value ExactPartOp::buildScalar(OpBuilder &b, Location loc, ValueRange args) {
   Value wide = args[0];
   if (!wide.getType().isF64())
     wide = b.create<arith::ExtFOp>(loc, b.getF64Type(), wide);
   const Scalar x{b, loc, wide};
-  Value isLarge = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGE, b.create<math::AbsFOp>(loc, wide),
-                                          x.constant(kExactLimit).value);
-  Value rest = b.create<arith::SelectOp>(loc, isLarge, x.constant(0.0).value, wide);
-  Value part = roundedTo(b, loc, rest, kExactUnits[0]);
-  for (int64_t number = 1; number <= static_cast<int64_t>(getPart()); ++number) {
-    rest = (Scalar{b, loc, rest} - Scalar{b, loc, part}).value;
-    part = roundedTo(b, loc, rest, kExactUnits[number]);
-  }
-  if (getPart() > 0)
-    return part;
-  return b.create<arith::SelectOp>(loc, isLarge, (x * std::numeric_limits<double>::infinity()).value, part);
+  const ExactGrid grid{static_cast<int64_t>(getOf())};
+  const int64_t part = static_cast<int64_t>(getPart());
+  Value isLarge = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGE, x.unary<math::AbsFOp>().value,
+                                          x.constant(std::ldexp(1.0, ExactGrid::kTopExponent)).value);
+  // An infinity is in part 0 as a whole: infinity - infinity would be a NaN.
+  const Scalar large = part == 0 ? x * std::numeric_limits<double>::infinity() : x.constant(0.0);
+  const Scalar limited{b, loc, b.create<arith::SelectOp>(loc, isLarge, large.value, wide)};
+  const Scalar rounded = roundedTo(limited, grid.unit(part));
+  return part == 0 ? rounded.value : (rounded - roundedTo(limited, grid.unit(part - 1))).value;
 }
 
-/// Adds the error of part0 + part1 to their sum, by TwoSum (Knuth 1997, The Art
-/// of Computer Programming 2, 4.2.2). It matters where the two are large and
-/// cancel.
-Value ExactSumOp::buildScalar(OpBuilder &b, Location loc, ValueRange parts) {
-  const Scalar high{b, loc, parts[0]}, middle{b, loc, parts[1]}, low{b, loc, parts[2]};
-  const Scalar sum = high + middle, ofMiddle = sum - high;
-  const Scalar lost = (high - (sum - ofMiddle)) + (middle - ofMiddle);
+Value ExactRestOp::buildScalar(OpBuilder &b, Location loc, ValueRange args) {
+  const Scalar x{b, loc, args[0]}, zero = x.constant(0.0);
+  Value isSmall = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, x.unary<math::AbsFOp>().value,
+                                          x.constant(std::ldexp(1.0, ExactGrid::kTopExponent)).value);
+  const Scalar limited{b, loc, b.create<arith::SelectOp>(loc, isSmall, x.value, zero.value)};
+  const ExactGrid grid{static_cast<int64_t>(getOf())};
+  const Scalar rounded = roundedTo(limited, grid.unit(grid.numParts - 1));
+  Value isRounded = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::ONE, limited.value, rounded.value);
+  return b.create<arith::SelectOp>(loc, isRounded, x.constant(std::numeric_limits<double>::infinity()).value,
+                                   zero.value);
+}
+
+LogicalResult ExactSumOp::verify() {
+  const int64_t count = static_cast<int64_t>(getParts().size());
+  if (count >= ExactGrid::kFewestParts && count <= ExactGrid::kMostParts)
+    return success();
+  return emitOpError() << "has " << count << " parts; nn.exact_part makes " << int64_t{ExactGrid::kFewestParts}
+                       << " to " << int64_t{ExactGrid::kMostParts};
+}
+
+/// Adds the errors of the sums of the carried parts to the last sum. After the
+/// carries, a sum of earlier parts that is not 0 is at least twice the next
+/// part, so the difference that Dekker's FastTwoSum takes is the error (Ogita,
+/// Rump and Oishi 2005, "Accurate sum and dot product").
+Value ExactSumOp::buildScalar(OpBuilder &b, Location loc, ValueRange operands) {
+  const SmallVector<Value> parts = carried(b, loc, operands);
+  SmallVector<Scalar> sums = {{b, loc, parts.front()}}, errors;
+  for (Value part : llvm::drop_begin(parts)) {
+    const Scalar next{b, loc, part}, last = sums.back();
+    sums.push_back(last + next);
+    errors.push_back(next - (sums.back() - last));
+  }
+  Value lost = errors.back().value;
+  for (const Scalar &error : llvm::drop_begin(llvm::reverse(errors)))
+    lost = (error + Scalar{b, loc, lost}).value;
+  const Scalar &sum = sums.back();
   Value isFinite = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, (sum - sum).value, sum.constant(0.0).value);
-  const Scalar rest{b, loc, b.create<arith::SelectOp>(loc, isFinite, lost.value, sum.constant(0.0).value)};
-  Value result = (sum + (rest + low)).value;
+  const Scalar rest{b, loc, b.create<arith::SelectOp>(loc, isFinite, lost, sum.constant(0.0).value)};
+  Value result = (sum + rest).value;
   Type to = getResult().getType().getElementType();
   if (to.isF64())
     return result;

@@ -9,6 +9,7 @@
 def Nn_SoftmaxOp : Nn_ComputeOp<"softmax", [Differentiable, WideOp]> {
   let summary = "Along the last dimension: exp(x - the largest x), divided by its sum";
   let description = [{
+    A row with a NaN or +inf is NaN. An element of -inf gives 0, and a row that has no others is NaN, as in PyTorch.
     ```mlir
     %softmax = nn.softmax %x : (tensor<8x64xf32>) -> tensor<8x64xf32>
     ```
@@ -22,7 +23,9 @@ def Nn_SoftmaxOp : Nn_ComputeOp<"softmax", [Differentiable, WideOp]> {
 def Nn_LogSumExpOp : Nn_ComputeOp<"log_sum_exp", [Differentiable, WideOp]> {
   let summary = "Per row: log(sum over the last dimension of exp(x))";
   let description = [{
-    The row's largest element is subtracted first, so nothing overflows; where all elements are -inf, so is the result.
+    The row's largest element is subtracted first, so nothing overflows. Where all elements are -inf, so is the result;
+    where one is +inf and none a NaN, it is +inf. Beside a large element the result has few digits behind the point: what
+    needs them subtracts it first, and adds the log_sum_exp of the differences.
     For a row that is cut into parts, the result is the log_sum_exp of the results of the parts.
     ```mlir
     %l = nn.log_sum_exp %x : (tensor<8x10xf32>) -> tensor<8xf32>
@@ -51,7 +54,8 @@ def Nn_LayerNormOp : Nn_ComputeOp<"layer_norm", [Differentiable, WideOp]> {
   let summary = "Layer normalization: rows with mean 0 and variance 1, times weight, plus bias";
   let description = [{
     The result is (x - mean) / sqrt(variance + epsilon) weight + bias, where mean and variance are over the last
-    dimension; the variance divides by its extent (Ba, Kiros and Hinton 2016, arXiv:1607.06450).
+    dimension; the variance divides by its extent (Ba, Kiros and Hinton 2016, arXiv:1607.06450). A row gives NaN
+    where its sum is not finite, and else the bias where its sum of squares is not.
     ```mlir
     %y = nn.layer_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (tensor<8x64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<8x64xf32>
     ```
@@ -100,13 +104,17 @@ def Nn_AttentionOp : Nn_ComputeOp<"attention", [Differentiable, Library, Product
   let description = [{
     The result is softmax(scale query key^T) value, with query [samples, positions, heads, width] and with key and value
     [samples, keys, heads, width] (Vaswani et al. 2017, arXiv:1706.03762). With `causal`, position i attends to the keys
-    0 to i; with a mask [samples, keys], only to keys whose entry is not 0. A position without a key gives 0.
+    0 to i; with a mask [samples, keys], only to keys whose entry is not 0. A position without a key gives 0, and so does
+    one that sees but scores of -inf; one that sees a score of NaN or +inf gives NaN. The score of a key that is not seen
+    has no influence, whatever it is. Its weight is 0, so that a NaN or infinity in its value may still give NaN, as it
+    does in PyTorch.
     ```mlir
     %y = nn.attention %q, %k, %v {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>) -> tensor<4x32x2x64xf32>
     ```
     No tensor of size positions x keys is kept for the gradient, which recomputes it. If there is a second result, it is
     log(sum over the keys that a position sees of exp(scale query key^T)), and 0 for a position without a key: with it,
-    nn.attention_grad need not sum again. It is written at the local level, and differentiation treats it as a constant.
+    nn.attention_grad need not sum again, but has only the digits that the logarithm has beside a large score. It is
+    written at the local level, and differentiation treats it as a constant.
     ```mlir
     %kept, %statistics = nn.attention %q, %k, %v {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>) -> (tensor<4x32x2x64xf32>, tensor<4x2x32xf32>)
     ```

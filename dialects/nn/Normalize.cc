@@ -65,6 +65,16 @@ Value normalized(OpBuilder &b, Location l, Value x, Value mean, Value scale) {
   return b.create<arith::MulFOp>(l, b.create<arith::SubFOp>(l, x, mean), scale);
 }
 
+Value constantLike(OpBuilder &b, Location l, Value x, double value) { return scalarConstant(b, l, x.getType(), value); }
+
+/// Returns `otherwise` where x is `value`, and x elsewhere.
+Value unlessEqual(OpBuilder &b, Location l, Value x, double value, double otherwise) {
+  Value isEqual = b.create<arith::CmpFOp>(l, arith::CmpFPredicate::OEQ, x, constantLike(b, l, x, value));
+  return b.create<arith::SelectOp>(l, isEqual, constantLike(b, l, x, otherwise), x);
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -131,16 +141,15 @@ LogicalResult LogSumExpOp::inferResultTypes(Types &types) {
 
 SmallVector<Value> LogSumExpOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
   RowBuilder rows(builder, getLoc(), operands[0]);
-  // If all elements of a row are -inf, as the masked classes of one rank may
-  // be, so is the result, which would be a NaN otherwise.
-  Value max = rows.mapRows(rows.rowMax(operands[0]), [](OpBuilder &b, Location l, ValueRange x) -> Value {
-    Value least = scalarConstant(b, l, x[0].getType(), -std::numeric_limits<double>::infinity());
-    Value isLeast = b.create<arith::CmpFOp>(l, arith::CmpFPredicate::OEQ, x[0], least);
-    return b.create<arith::SelectOp>(l, isLeast, scalarConstant(b, l, x[0].getType(), 0.0), x[0]);
+  // Neither infinity is subtracted: the result of a row of -infinity, as the
+  // masked classes of one rank may be, is -infinity, and +infinity stays.
+  Value shift = rows.mapRows(rows.rowMax(operands[0]), [](OpBuilder &b, Location l, ValueRange x) -> Value {
+    return unlessEqual(b, l, unlessEqual(b, l, x[0], -kInfinity, 0.0), kInfinity, 0.0);
   });
-  return {rows.mapRows({max, rows.rowSumExp(operands[0], max)}, [](OpBuilder &b, Location l, ValueRange x) -> Value {
-    return b.create<arith::AddFOp>(l, x[0], b.create<math::LogOp>(l, x[1]));
-  })};
+  return {
+      rows.mapRows({shift, rows.rowSumExp(operands[0], shift)}, [](OpBuilder &b, Location l, ValueRange x) -> Value {
+        return b.create<arith::AddFOp>(l, x[0], b.create<math::LogOp>(l, x[1]));
+      })};
 }
 
 int64_t LogSumExpOp::getFlops() { return 4 * elementsOf(getInput()); }

@@ -9,14 +9,28 @@ using namespace mlir;
 using namespace splitcast;
 using namespace splitcast::nn;
 
+/// Splits a pattern at its stars, but for those behind a backslash, which stand for themselves.
+static SmallVector<std::string> piecesOf(StringRef pattern) {
+  SmallVector<std::string> pieces(1);
+  for (size_t i = 0; i < pattern.size(); ++i)
+    if (pattern.substr(i).starts_with("\\*"))
+      pieces.back() += pattern[++i];
+    else if (pattern[i] == '*')
+      pieces.emplace_back();
+    else
+      pieces.back() += pattern[i];
+  return pieces;
+}
+
 bool nn::matchesPattern(StringRef pattern, StringRef text) {
-  SmallVector<StringRef> pieces;
-  pattern.split(pieces, '*');
-  if (pieces.size() == 1)
+  if (!pattern.contains('*'))
     return pattern == text;
+  const SmallVector<std::string> pieces = piecesOf(pattern);
+  if (pieces.size() == 1)
+    return pieces.front() == text;
   if (!text.consume_front(pieces.front()))
     return false;
-  for (StringRef piece : ArrayRef(pieces).drop_front().drop_back()) {
+  for (StringRef piece : ArrayRef<std::string>(pieces).drop_front().drop_back()) {
     const size_t found = text.find(piece); // the first match leaves the most text for the other pieces
     if (found == StringRef::npos)
       return false;

@@ -11,21 +11,34 @@ using namespace splitcast::nn;
 
 namespace {
 
-constexpr double kBesideFirst = 0x1p289; ///< 2^52 units of part 0
-constexpr int64_t kPartBits = 20;        ///< each unit is smaller than the one before by 2^kPartBits
+constexpr int kPartBits = 20; ///< each unit is smaller than the one before by 2^kPartBits
+constexpr double kPartRatio = 0x1p20;
+
+/// The units of the parts of squares of one element type.
+struct SquareGrid {
+  int64_t numParts;
+  double besideFirst; ///< 2^52 units of part 0
+  double most;        ///< squares from here on count as infinite: sums of larger ones would be rounded
+
+  static SquareGrid of(Type element) {
+    return element.isF64() ? SquareGrid{SquarePartsOp::kNumPartsOfDouble, 0x1p1022, 0x1p989}
+                           : SquareGrid{SquarePartsOp::kNumParts, 0x1p289, 0x1p256};
+  }
+};
 
 /// Returns 2^52 units of part `number`, an i64. An f64 that is at least as
 /// large has no bits below the unit, so adding this rounds a number that is not
 /// negative to a multiple of the unit. The binary digits of `number` select the
 /// powers of two by which the unit is smaller than that of part 0.
-Value besideUnit(OpBuilder &b, Location loc, Value number) {
-  Value beside = scalarConstant(b, loc, b.getF64Type(), kBesideFirst);
-  for (int64_t digit = 1; digit < SquarePartsOp::kNumParts; digit *= 2) {
+Value besideUnit(OpBuilder &b, Location loc, Value number, const SquareGrid &grid) {
+  Value beside = scalarConstant(b, loc, b.getF64Type(), grid.besideFirst);
+  for (int64_t digit = 1; digit < grid.numParts; digit *= 2) {
     Value has = b.create<arith::AndIOp>(loc, number, scalarConstant(b, loc, number.getType(), digit));
     Value isSet = compareWithNumber(b, loc, arith::CmpIPredicate::ne, has, 0);
-    Value less = scalarConstant(b, loc, b.getF64Type(), std::ldexp(1.0, static_cast<int>(-kPartBits * digit)));
+    // Half of the power at a time: the largest is no f64.
+    Value less = scalarConstant(b, loc, b.getF64Type(), std::ldexp(1.0, static_cast<int>(-kPartBits / 2 * digit)));
     Value factor = b.create<arith::SelectOp>(loc, isSet, less, scalarConstant(b, loc, b.getF64Type(), 1.0));
-    beside = b.create<arith::MulFOp>(loc, beside, factor);
+    beside = b.create<arith::MulFOp>(loc, b.create<arith::MulFOp>(loc, beside, factor), factor);
   }
   return beside;
 }
@@ -42,15 +55,16 @@ Value roundedBeside(OpBuilder &b, Location loc, Value number, Value beside) {
 Value partOfSquare(OpBuilder &b, Location loc, Value x, Value part) {
   Value wide = x.getType().isF64() ? x : b.create<arith::ExtFOp>(loc, b.getF64Type(), x).getResult();
   Value square = b.create<arith::MulFOp>(loc, wide, wide);
-  if (x.getType().isF64()) { // sums of larger squares would be rounded; f32 has none
-    Value most = scalarConstant(b, loc, b.getF64Type(), 0x1p256);
+  const SquareGrid grid = SquareGrid::of(x.getType());
+  if (x.getType().isF64()) { // f32 has no larger squares
+    Value most = scalarConstant(b, loc, b.getF64Type(), grid.most);
     Value isLarge = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGE, square, most);
     Value infinite = scalarConstant(b, loc, b.getF64Type(), std::numeric_limits<double>::infinity());
     square = b.create<arith::SelectOp>(loc, isLarge, infinite, square);
   }
   Value zero = scalarConstant(b, loc, b.getF64Type(), 0.0);
-  Value beside = besideUnit(b, loc, part);
-  Value besideBefore = b.create<arith::MulFOp>(loc, beside, scalarConstant(b, loc, b.getF64Type(), 0x1p20));
+  Value beside = besideUnit(b, loc, part, grid);
+  Value besideBefore = b.create<arith::MulFOp>(loc, beside, scalarConstant(b, loc, b.getF64Type(), kPartRatio));
   Value isFirst = compareWithNumber(b, loc, arith::CmpIPredicate::eq, part, 0);
   Value taken = b.create<arith::SelectOp>(loc, isFirst, zero, roundedBeside(b, loc, square, besideBefore));
   Value rest = b.create<arith::SubFOp>(loc, roundedBeside(b, loc, square, beside), taken);
@@ -67,7 +81,8 @@ Value partOfSquare(OpBuilder &b, Location loc, Value x, Value part) {
 //===----------------------------------------------------------------------===//
 
 void SquarePartsOp::build(OpBuilder &builder, OperationState &state, Value input) {
-  build(builder, state, RankedTensorType::get({kNumParts}, builder.getF64Type()), input);
+  const SquareGrid grid = SquareGrid::of(getElementTypeOrSelf(input.getType()));
+  build(builder, state, RankedTensorType::get({grid.numParts}, builder.getF64Type()), input);
 }
 
 sbp::LoopSpec SquarePartsOp::getLoopSpec() {
@@ -76,13 +91,13 @@ sbp::LoopSpec SquarePartsOp::getLoopSpec() {
   for (int64_t extent : getInput().getType().getShape())
     operand.push_back({spec.addFactor(extent, sbp::FactorKind::Sum)});
   spec.operands = {operand};
-  spec.results = {{{spec.addFactor(kNumParts, sbp::FactorKind::Whole)}}};
+  spec.results = {{{spec.addFactor(numParts(), sbp::FactorKind::Whole)}}};
   spec.exactSums = true;
   return spec;
 }
 
 LogicalResult SquarePartsOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
-  types.push_back(RankedTensorType::get({kNumParts}, Float64Type::get(getContext())));
+  types.push_back(RankedTensorType::get({numParts()}, Float64Type::get(getContext())));
   return success();
 }
 
@@ -97,11 +112,11 @@ SmallVector<Value> SquarePartsOp::lowerToLinalg(OpBuilder &builder, ValueRange o
     Value part = partOfSquare(b, loc, args[0], number);
     return rank == 0 ? part : b.create<arith::AddFOp>(loc, args[1], part).getResult();
   };
-  return {buildGeneric(builder, getLoc(), RankedTensorType::get({kNumParts}, builder.getF64Type()), operands,
+  return {buildGeneric(builder, getLoc(), RankedTensorType::get({numParts()}, builder.getF64Type()), operands,
                        {element, result}, iterators, rank == 0 ? std::nullopt : std::optional(0.0), body)};
 }
 
-int64_t SquarePartsOp::getFlops() { return 8 * kNumParts * sbp::numElements(sbp::shapeOf(getInput().getType())); }
+int64_t SquarePartsOp::getFlops() { return 8 * numParts() * sbp::numElements(sbp::shapeOf(getInput().getType())); }
 
 //===----------------------------------------------------------------------===//
 // nn.nonfinite
@@ -155,16 +170,17 @@ void TotalOfPartsOp::build(OpBuilder &builder, OperationState &state, Value part
 
 sbp::LoopSpec TotalOfPartsOp::getLoopSpec() {
   sbp::LoopSpec spec;
-  spec.operands = {{{spec.addFactor(SquarePartsOp::kNumParts, sbp::FactorKind::Whole)}}};
+  spec.operands = {{{spec.addFactor(getParts().getType().getNumElements(), sbp::FactorKind::Whole)}}};
   spec.results = {{}};
   return spec;
 }
 
 LogicalResult TotalOfPartsOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
   RankedTensorType type = undecided(getParts().getType());
-  if (type.getShape() != ArrayRef<int64_t>({SquarePartsOp::kNumParts}))
-    return emitOpError() << "has an operand of type " << type << "; it takes the "
-                         << static_cast<int64_t>(SquarePartsOp::kNumParts) << " parts of nn.square_parts";
+  const int64_t few = SquarePartsOp::kNumParts, many = SquarePartsOp::kNumPartsOfDouble;
+  if (type.getRank() != 1 || (type.getDimSize(0) != few && type.getDimSize(0) != many))
+    return emitOpError() << "has an operand of type " << type << "; it takes the " << few << " or " << many
+                         << " parts of nn.square_parts";
   types.push_back(RankedTensorType::get({}, type.getElementType()));
   return success();
 }
@@ -178,7 +194,7 @@ SmallVector<Value> TotalOfPartsOp::lowerToLinalg(OpBuilder &builder, ValueRange 
                        })};
 }
 
-int64_t TotalOfPartsOp::getFlops() { return SquarePartsOp::kNumParts; }
+int64_t TotalOfPartsOp::getFlops() { return getParts().getType().getNumElements(); }
 
 //===----------------------------------------------------------------------===//
 // nn.sum_parts

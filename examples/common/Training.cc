@@ -59,7 +59,7 @@ absl::StatusOr<std::unique_ptr<Training>> Training::create(const TrainingFlags &
   SPLITCAST_ASSIGN_OR_RETURN(Checkpoints checkpoints,
                              Checkpoints::open(flags.checkpoints, flags.seed, launch, training->session()));
   training->checkpoints.emplace(std::move(checkpoints));
-  SPLITCAST_ASSIGN_OR_RETURN(training->done, training->checkpoints->resume(flags.steps));
+  SPLITCAST_ASSIGN_OR_RETURN(training->done, training->checkpoints->resume(flags.steps, flags.sources.rates));
   return training;
 }
 
@@ -218,7 +218,8 @@ absl::StatusOr<StepResult> Training::step(int64_t step) {
 }
 
 absl::Status Training::record(const StepResult &result, const nlohmann::ordered_json &more) {
-  results.push_back(result);
+  if (job.rank() == 0 && !flags.losses.empty())
+    losses.emplace_back(result.step, result.loss);
   if (metrics) {
     nlohmann::ordered_json line = metricsOf(result.step, result.seconds, {{"loss", result.loss}});
     if (result.validationLoss)
@@ -237,8 +238,8 @@ absl::Status Training::record(const StepResult &result, const nlohmann::ordered_
 absl::Status Training::writeLosses() {
   SPLITCAST_ASSIGN_OR_RETURN(runtime::PendingFile file, runtime::PendingFile::create(flags.losses));
   std::string text;
-  for (const StepResult &result : results)
-    absl::StrAppend(&text, absl::StrFormat("%d %.9g %a\n", result.step, result.loss, result.loss));
+  for (const auto &[step, loss] : losses)
+    absl::StrAppend(&text, absl::StrFormat("%d %.9g %a\n", step, loss, loss));
   absl::Status status = file.file().append(text);
   return status.ok() ? file.commit() : status;
 }

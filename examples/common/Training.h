@@ -113,9 +113,9 @@ private:
   Validation validation;
   std::unique_ptr<Session> compiled;
   std::optional<Checkpoints> checkpoints;
-  int64_t done = 0;                            ///< the number of steps of the checkpoint that was resumed from
-  std::optional<runtime::JsonlWriter> metrics; ///< on rank 0 only
-  std::vector<StepResult> results;
+  int64_t done = 0;                               ///< the number of steps of the checkpoint that was resumed from
+  std::optional<runtime::JsonlWriter> metrics;    ///< on rank 0 only
+  std::vector<std::pair<int64_t, double>> losses; ///< by step; kept only for --losses, on rank 0
 };
 
 } // namespace splitcast

@@ -112,6 +112,13 @@ bool saysNumber(const std::string &optimizerText, const std::string &number) {
   return false;
 }
 
+/// Whether a flag names a learning rate.
+bool namesRate(const GptFlags &flags) {
+  return flags.isRateGiven || saysNumber(flags.optimizerText, "lr") ||
+         std::any_of(flags.groupTexts.begin(), flags.groupTexts.end(),
+                     [](const std::string &text) { return saysNumber(text.substr(text.rfind(':') + 1), "lr"); });
+}
+
 /// Returns the error that --optimizer and the flag --NUMBER set the same number.
 absl::Status saidTwice(const GptFlags &flags, const std::string &number) {
   return absl::InvalidArgumentError(absl::StrCat("--optimizer=", flags.optimizerText, " sets ", number,
@@ -245,6 +252,8 @@ absl::Status check(GptFlags &flags, int64_t ranks) {
                                                    flags.sizes.width / flags.sizes.heads,
                                                    "; --width / --heads must be a multiple of 8"));
   SPLITCAST_RETURN_IF_ERROR(readOptimizer(flags));
+  if (!namesRate(flags))
+    flags.training.sources.rates.setUnnamed();
   if (absl::Status status = readGroups(flags); !status.ok() || flags.lossScaleText.empty())
     return status;
   nn::LossScaleModel model{LossScale()};

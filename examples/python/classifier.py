@@ -58,18 +58,18 @@ def main():
 
     session = build().compile(enable_zero=flags.stage)
     if sc.rank() == 0:
-        print("predicted peak: %.2f MB per rank" % (session.report()["peak_bytes"] / 1e6))
+        print(f"predicted peak: {session.report()['peak_bytes'] / 1e6:.2f} MB per rank")
     rows = rows_of(session, "train")
     for step in range(flags.steps):
         x, labels = points([step * BATCH + row for row in rows])
         loss = float(session.step(x=x, labels=labels)["loss"])
         if sc.rank() == 0:
-            print("step %d: loss %.6g" % (step + 1, loss))
+            print(f"step {step + 1}: loss {loss:.6g}")
 
     rows = rows_of(session, "predict")
     x, labels = points([10**9 + row for row in rows])
     found = session.run("predict", x=x)["logits"].argmax(axis=1)
-    print("rank %d: %d of %d unseen points are right" % (sc.rank(), (found == labels).sum(), len(rows)))
+    print(f"rank {sc.rank()}: {(found == labels).sum()} of {len(rows)} unseen points are right")
 
 
 if __name__ == "__main__":

@@ -8,11 +8,10 @@ OUTPUT in the same format. The program needs torch and transformers.
 """
 import argparse
 
-import torch
-from transformers import GPT2LMHeadModel
-
 import splitcast as sc
 import splitcast.torch
+import torch
+from transformers import GPT2LMHeadModel
 
 
 def loss_of(model, tokens):
@@ -40,7 +39,7 @@ def main():
     parser.add_argument("--positions", type=int, default=64, help="the number of tokens per row (%(default)s)")
     flags = parser.parse_args()
 
-    model = GPT2LMHeadModel.from_pretrained(flags.directory)
+    model = GPT2LMHeadModel.from_pretrained(flags.directory).train()
     for name, part in model.named_modules():
         if name.endswith("attn_dropout"):  # with it, all attention weights would be kept for backward
             part.p = 0.0
@@ -52,15 +51,15 @@ def main():
         if trainer is None:
             decayed = [each for each in model.parameters() if each.dim() > 1]
             others = [each for each in model.parameters() if each.dim() <= 1]
-            optimizer = torch.optim.AdamW([dict(params=decayed, weight_decay=0.01), dict(params=others, weight_decay=0)],
-                                          lr=1e-3)
+            optimizer = torch.optim.AdamW(
+                [{"params": decayed, "weight_decay": 0.01}, {"params": others, "weight_decay": 0}], lr=1e-3)
             trainer = splitcast.torch.compile(model, loss_of, {"tokens": tokens}, optimizer, enable_zero=flags.stage,
                                               clip_norm=1.0)
             if sc.rank() == 0:
-                print("predicted peak: %.1f MB per rank" % (trainer.report()["peak_bytes"] / 1e6))
+                print(f"predicted peak: {trainer.report()['peak_bytes'] / 1e6:.1f} MB per rank")
         loss = trainer.step({"tokens": tokens})
         if sc.rank() == 0:
-            print("step %d: loss %.5g" % (step + 1, loss), flush=True)
+            print(f"step {step + 1}: loss {loss:.5g}", flush=True)
     model.load_state_dict(trainer.state_dict(), strict=False)
     if sc.rank() == 0:
         model.save_pretrained(flags.output)

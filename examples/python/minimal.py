@@ -25,4 +25,4 @@ all_labels = np.arange(ROWS) % CLASSES
 for step in range(1, STEPS + 1):
     value = session.run("main", whole=True, x=all_x, labels=all_labels)["loss"]
     if sc.rank() == 0:
-        print("step %2d  loss %.6f" % (step, value))
+        print(f"step {step:2d}  loss {value:.6f}")

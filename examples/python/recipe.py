@@ -20,7 +20,7 @@ def build(layers, width, rows):
     target = graph.input("target", sc.f32, (rows, width), sc.split(0))
     y = x
     for layer in range(layers):
-        y = sc.linear(y, "layer%d" % layer, width)
+        y = sc.linear(y, f"layer{layer}", width)
     loss = sc.mse(y, target)
     graph.minimize(loss, sc.Adam(lr=0.01))
     graph.output("loss", loss)
@@ -65,9 +65,9 @@ def main():
         loss = float(session.step(**batch)["loss"])
         seconds.append(time.perf_counter() - begin)
         if sc.rank() == 0:
-            print("step %d: loss %.9g, %.4f s" % (step + 1, loss, seconds[-1]), flush=True)
+            print(f"step {step + 1}: loss {loss:.9g}, {seconds[-1]:.4f} s", flush=True)
     if sc.rank() == 0 and flags.steps > 1:  # the first step is not counted: it touches all memory for the first time
-        print("step time: median %.4f s of %d steps" % (statistics.median(seconds[1:]), flags.steps - 1))
+        print(f"step time: median {statistics.median(seconds[1:]):.4f} s of {flags.steps - 1} steps")
 
 
 if __name__ == "__main__":

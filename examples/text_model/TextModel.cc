@@ -76,6 +76,8 @@ int main(int argc, char **argv) {
   flags.addNumber("lr", &text.lr, 0, 1e6, "the learning rate of AdamW");
   text.training.addTo(flags);
   return launchMain(flags, argc, argv, text.training.launch, [&](Launch &launch) -> absl::Status {
+    if (!flags.isGiven("lr"))
+      text.training.sources.rates.setUnnamed();
     if (text.text.empty())
       return launch.agree(absl::InvalidArgumentError("no text is given; write --text=FILE"), "check of the flags");
     return run(text, launch);

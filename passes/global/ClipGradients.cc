@@ -70,17 +70,22 @@ public:
   }
 
   LogicalResult write() {
-    GroupSums parts;
+    llvm::MapVector<int64_t, GroupSums> parts; // by their number: an f64 has more
     SmallVector<Value> fenced;
     moveScopesBefore(updates, first);
     b.setInsertionPoint(first);
     for (nn::UpdateOp update : updates) {
       fenced.push_back(fencedGradient(b, update));
-      parts.add(symbols.lookup<sbp::VariableOp>(update.getVariable()),
-                b.create<nn::SquarePartsOp>(update.getLoc(), fenced.back()));
+      auto squares = b.create<nn::SquarePartsOp>(update.getLoc(), fenced.back());
+      parts[squares.numParts()].add(symbols.lookup<sbp::VariableOp>(update.getVariable()), squares);
     }
     const Location loc = first.getLoc();
-    const nn::Expr norm = sqrt(exprOf(b, loc, b.create<nn::TotalOfPartsOp>(loc, parts.total(b, loc))));
+    std::optional<nn::Expr> square;
+    for (const auto &[number, ofSquares] : parts) {
+      const nn::Expr total = exprOf(b, loc, b.create<nn::TotalOfPartsOp>(loc, ofSquares.total(b, loc)));
+      square = square ? *square + total : total;
+    }
+    const nn::Expr norm = sqrt(*square);
     if (first.getGradientNorm() && failed(keep(norm)))
       return failure();
     if (first.getClipNormAttr())

@@ -1,19 +1,22 @@
 // Makes sums over the batch the same in every order of their addends.
 //
 // Sums over the batch of a step are added up over micro-batches and ranks, and
-// the sum of floats depends on the order. So each addend is cut into three f64
-// parts whose sums have no rounding (nn.exact_part), and each use of the sum
-// takes the number that the summed parts make. How the addends are added up, in
-// an accumulator or by a reduce-scatter for example, does not matter here:
-// parts are tensors like others.
+// the sum of floats depends on the order. So each addend is cut into f64 parts
+// whose sums have no rounding (nn.exact_part), and each use of the sum takes the
+// number that the summed parts make. The number of addends says how many parts
+// there are (dialects/nn/ExactGrid.h). How the addends are added up, in an
+// accumulator or by a reduce-scatter for example, does not matter here: parts
+// are tensors like others.
 //
 //   before   %g = <gradient>  %gf = sbp.fence %g in %update
-//   after    %g = <gradient>  %0 = nn.exact_part %g {part = 0} ...
-//            %f0 = sbp.fence %0 in %update  %f1 = ...  %f2 = ...  %gf = nn.exact_sum %f0, %f1, %f2
+//   after    %g = <gradient>  %0 = nn.exact_part %g {of = 6, part = 0} ...
+//            %f0 = sbp.fence %0 in %update  %f1 = ... %f5 = ...  %gf = nn.exact_sum %f0, %f1, ... %f5
 //
 // An addend is the contribution of one micro-batch on one rank: 12
 // micro-batches on one rank, and 4 on each of three ranks, have the same twelve
 // addends. The sums within an addend, over its rows, are then the same, too.
+#include "dialects/nn/ExactGrid.h"
+#include "passes/global/GroupSums.h"
 #include "passes/global/MicroBatchRows.h"
 #include "passes/global/Passes.h"
 #include "passes/global/ScalarVariables.h"
@@ -28,14 +31,13 @@ namespace splitcast {
 
 namespace {
 
-constexpr int64_t kNumParts = 3, kMostAddends = 1 << 14; ///< as nn.exact_part says
-
 /// Replaces the sums over the batch in one function by exact sums.
 class FunctionSums {
 public:
-  FunctionSums(func::FuncOp function, const MicroBatchRows &rows) : function(function), rows(rows) {}
+  FunctionSums(func::FuncOp function, const MicroBatchRows &rows, nn::ExactGrid grid, SymbolTable &symbols)
+      : function(function), rows(rows), grid(grid), symbols(symbols) {}
 
-  void rewrite() {
+  LogicalResult rewrite() {
     SmallVector<OpOperand *> uses;
     for (Operation &op : function.getBody().front())
       for (OpOperand &use : op.getOpOperands())
@@ -47,23 +49,27 @@ public:
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
       if (passed.contains(&op) && op.use_empty())
         op.erase(); // the boxing would still round
+    return assignCount();
   }
 
 private:
-  using Parts = std::array<Value, kNumParts>;
+  using Parts = SmallVector<Value>;
 
   void rewrite(OpOperand &use) {
     auto fence = dyn_cast<sbp::FenceOp>(use.getOwner());
     if (!fence) {
       Value &sum = sums[use.get()];
-      if (!sum)
+      if (!sum) {
         sum = sumOf(use.get(), partsOf(unboxed(use.get())), use.getOwner());
+        countRests(unboxed(use.get()), use.getOwner(), nullptr);
+      }
       return use.set(sum);
     }
     OpBuilder b(fence);
     Parts fenced;
-    for (auto [to, part] : llvm::zip(fenced, partsOf(unboxed(fence.getInput()))))
-      to = b.create<sbp::FenceOp>(fence.getLoc(), part, fence.getScope());
+    for (Value part : partsOf(unboxed(fence.getInput())))
+      fenced.push_back(b.create<sbp::FenceOp>(fence.getLoc(), part, fence.getScope()));
+    countRests(unboxed(fence.getInput()), fence, fence.getScope());
     fence.getOutput().replaceAllUsesWith(sumOf(fence.getInput(), fenced, fence));
     fence.erase();
   }
@@ -74,10 +80,53 @@ private:
     if (isNew) {
       OpBuilder b(function.getContext());
       b.setInsertionPointAfterValue(value);
-      for (int64_t part = 0; part < kNumParts; ++part)
-        known->second[part] = b.create<nn::ExactPartOp>(value.getLoc(), value, part);
+      for (int64_t part = 0; part < grid.numParts; ++part)
+        known->second.push_back(b.create<nn::ExactPartOp>(value.getLoc(), value, part, grid.numParts));
     }
     return known->second;
+  }
+
+  /// Counts the elements of the sum from which something is rounded away. Only
+  /// an f64 has digits that its parts do not hold.
+  void countRests(Value value, Operation *before, Value scope) {
+    if (!getElementTypeOrSelf(value.getType()).isF64() || !counted.insert(value).second)
+      return;
+    OpBuilder b(function.getContext());
+    b.setInsertionPointAfterValue(value);
+    Value rest = b.create<nn::ExactRestOp>(value.getLoc(), value, grid.numParts);
+    b.setInsertionPoint(before);
+    sbp::VariableOp variable;
+    if (scope) {
+      rest = b.create<sbp::FenceOp>(before->getLoc(), rest, scope);
+      if (auto phase = scope.getDefiningOp<sbp::ScopeOp>(); phase && phase.getVariable())
+        variable = symbols.lookup<sbp::VariableOp>(*phase.getVariable());
+    }
+    Value count = b.create<nn::NonfiniteOp>(before->getLoc(), rest);
+    if (!variable)
+      return ofOthers.push_back(count);
+    ofUpdates.add(variable, count);
+    hasUpdates = true;
+  }
+
+  /// Adds the counts of a step to those of the steps before.
+  LogicalResult assignCount() {
+    SmallVector<Value> counts = ofOthers;
+    Operation *end = function.getBody().front().getTerminator();
+    OpBuilder b(end);
+    if (hasUpdates)
+      counts.push_back(ofUpdates.total(b, function.getLoc()));
+    if (counts.empty())
+      return success();
+    auto like = *cast<ModuleOp>(function->getParentOp()).getOps<sbp::VariableOp>().begin();
+    sbp::VariableOp variable = scalarVariable(symbols, kInexactSumsName, b.getF64Type(), 0.0, like);
+    if (!variable)
+      return function.emitOpError() << "@" << function.getSymName() << " is to be reproducible and counts in @"
+                                    << kInexactSumsName << " what it rounds away of numbers of f64, but that is "
+                                    << "something else; rename it";
+    Value total = b.create<nn::SumPartsOp>(function.getLoc(), counts);
+    Value all = b.create<nn::AddOp>(function.getLoc(), readUndecided(b, function.getLoc(), variable), total);
+    b.create<sbp::AssignOp>(function.getLoc(), FlatSymbolRefAttr::get(variable.getSymNameAttr()), all);
+    return success();
   }
 
   /// Returns the value before any boxings: a boxing sums parts over ranks
@@ -103,8 +152,14 @@ private:
 
   func::FuncOp function;
   const MicroBatchRows &rows;
+  const nn::ExactGrid grid;
+  SymbolTable &symbols;
   DenseMap<Value, Parts> parts;
-  DenseMap<Value, Value> sums;              ///< by value: the sum for uses in no scope of an update
+  DenseMap<Value, Value> sums;   ///< by value: the sum for uses in no scope of an update
+  llvm::DenseSet<Value> counted; ///< values whose rests are counted
+  GroupSums ofUpdates;
+  bool hasUpdates = false;
+  SmallVector<Value> ofOthers;
   llvm::SmallPtrSet<Operation *, 4> passed; ///< boxings whose operands were cut into parts
 };
 
@@ -150,10 +205,13 @@ private:
     const int64_t axisIndex = axis.empty() ? 0 : placement.axisIndex(axis);
     if (count < 1 || axisIndex < 0)
       return success(); // 'sbp-split-steps' reports this
-    if (count > kMostAddends / placement.numPositions())
+    const std::optional<nn::ExactGrid> grid =
+        nn::ExactGrid::forAddends(sbp::cappedProduct(count, placement.numPositions()));
+    if (!grid)
       return function.emitOpError() << "@" << function.getSymName() << " is to be reproducible in " << count
                                     << " micro-batches on " << placement.numPositions()
-                                    << " ranks, but sums are exact up to " << kMostAddends
+                                    << " ranks, but sums are exact up to "
+                                    << nn::ExactGrid{nn::ExactGrid::kMostParts}.mostAddends()
                                     << " addends only; make micro-batches larger";
     if (failed(verifyUnscaled(function)) || failed(verifyBatch(function, placement, count, axisIndex)))
       return failure();
@@ -163,9 +221,9 @@ private:
              << "@" << function.getSymName()
              << " is to be reproducible, so each value of its batch must belong to one micro-batch, "
                 "or be a sum over all of them; change that, or leave 'reproducible' out";
-    FunctionSums(function, *rows).rewrite();
     function->setAttr(sbp::kExactSumsName, StringAttr::get(&getContext(), placement.axes[axisIndex].name));
-    return success();
+    SymbolTable symbols(getOperation());
+    return FunctionSums(function, *rows, *grid, symbols).rewrite();
   }
 
   /// Verifies that no loss is scaled: the parts of exact sums have fixed units,

@@ -16,11 +16,27 @@ FailureOr<std::optional<ExactSumsCheck>> ExactSumsCheck::of(func::FuncOp functio
   if (axis < 0)
     return function.emitOpError() << "@" << function.getSymName() << " has " << sbp::kExactSumsName << " = " << said
                                   << ", which must be an axis of " << placement << "; 'sbp-exact-sums' writes it";
-  FailureOr<MicroBatchRows> rows = MicroBatchRows::of(function, 1, axis);
+  FailureOr<MicroBatchRows> rows =
+      function->hasAttr(kBatchRowsName) ? MicroBatchRows::takeStated(function) : MicroBatchRows::of(function, 1, axis);
   if (failed(rows))
     return failure();
   return std::optional<ExactSumsCheck>(
       ExactSumsCheck(name.getValue().str(), axis, algebra.axes[axis].size == 1, std::move(*rows)));
+}
+
+std::optional<sbp::AxisRow> ExactSumsCheck::rowOf(Operation *op) const {
+  if (isOfOneRank || isa<sbp::ColocateOp>(op))
+    return std::nullopt;
+  sbp::AxisRow row{axis, {}, {}};
+  for (Value result : op->getResults()) {
+    const std::optional<sbp::Sbp> made = rows.made(result);
+    if (!made || made->isBroadcast())
+      return std::nullopt;
+    row.results.push_back(*made);
+  }
+  for (OpOperand *use : tensorUses(op))
+    row.operands.push_back(rows.wanted(*use));
+  return row;
 }
 
 LogicalResult ExactSumsCheck::verify(Block &body) const {
@@ -46,8 +62,8 @@ static bool isExact(Value value) {
   while (!open.empty()) {
     Value next = open.pop_back_val();
     Operation *maker = next.getDefiningOp();
-    if (isa<IntegerType>(getElementTypeOrSelf(next.getType())) || isa_and_nonnull<nn::ExactPartOp>(maker) ||
-        sumsExactly(maker))
+    if (isa<IntegerType>(getElementTypeOrSelf(next.getType())) ||
+        isa_and_nonnull<nn::ExactPartOp, nn::ExactRestOp>(maker) || sumsExactly(maker))
       continue;
     if (isa_and_nonnull<nn::AddOp>(maker))
       open.append(maker->operand_begin(), maker->operand_end());
@@ -85,7 +101,7 @@ LogicalResult ExactSumsCheck::verifyRounding(Operation *op) const {
 LogicalResult ExactSumsCheck::verifyRows(Operation *op) const {
   auto sharded = dyn_cast<sbp::ShardingOpInterface>(op);
   if (!sharded || isa<sbp::BoxingOp, sbp::FenceOp>(op) || sumsExactly(op) ||
-      (sbp::isElementwise(sharded.getLoopSpec()) && !isa<nn::ExactPartOp>(op)))
+      (sbp::isElementwise(sharded.getLoopSpec()) && !isa<nn::ExactPartOp, nn::ExactRestOp>(op)))
     return success();
   for (Value operand : sbp::tensorOperands(op)) {
     Value source = operand;

@@ -8,6 +8,7 @@
 #ifndef SPLITCAST_PASSES_GLOBAL_EXACTSUMSCHECK_H
 #define SPLITCAST_PASSES_GLOBAL_EXACTSUMSCHECK_H
 
+#include "dialects/sbp/algebra/Solver.h"
 #include "passes/global/MicroBatchRows.h"
 
 namespace splitcast {
@@ -17,6 +18,10 @@ public:
   /// Creates the check for a function after 'sbp-exact-sums' and 'sbp-split-steps', before values have signatures;
   /// nothing if the function does not promise exact sums. Fails, after an error, if it has no such axis or batch.
   static mlir::FailureOr<std::optional<ExactSumsCheck>> of(mlir::func::FuncOp function, sbp::PlacementAttr placement);
+
+  /// Returns the row along the axis with which each rank computes its own rows of the batch; nothing for an op that
+  /// does not depend on them, or computes a sum over them.
+  std::optional<sbp::AxisRow> rowOf(mlir::Operation *op) const;
 
   /// Verifies the ops of the function, which now have signatures, with boxings between them. The error names the op
   /// whose bits would differ.

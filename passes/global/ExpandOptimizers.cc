@@ -254,7 +254,7 @@ public:
     double initial = model->learningRate();
     checkLearningRate(name, initial);
     if (!rate)
-      rate = readUndecided(opBuilder, op.getLoc(), scalarVariable(name, opBuilder.getF32Type(), initial));
+      rate = readUndecided(opBuilder, op.getLoc(), scalarVariable(name, rateType(name), initial));
     if (op.getSchedule())
       return scheduled(rate, *op.getSchedule()).as(parameter());
     return expr(rate).as(parameter());
@@ -314,11 +314,23 @@ private:
     return b.create<sbp::VariableOp>(op.getLoc(), name, RankedTensorType::get({}, element));
   }
 
+  /// Returns the type of a learning rate: f32, or f64 where the module has such
+  /// a variable already, as for a model in f64, whose rates f32 would round.
+  Type rateType(StringRef name) {
+    sbp::VariableOp known = function.find(name);
+    const bool isWide = known && getElementTypeOrSelf(known.getType()).isF64();
+    return isWide ? opBuilder.getF64Type() : opBuilder.getF32Type();
+  }
+
+  /// Returns a learning rate as its variable holds it.
+  double asHeld(StringRef name, double rate) {
+    return rateType(name).isF64() ? rate : static_cast<double>(static_cast<float>(rate));
+  }
+
   void checkLearningRate(StringRef name, double initial) {
     sbp::VariableOp known = function.find(name);
     auto init = known ? dyn_cast_or_null<sbp::ConstantInitAttr>(known.getInitAttr()) : sbp::ConstantInitAttr();
-    // Compare as f32, which the variable is. NaN is no initial learning rate.
-    if (init && static_cast<float>(init.getValue().getValueAsDouble()) != static_cast<float>(initial))
+    if (init && asHeld(name, init.getValue().getValueAsDouble()) != asHeld(name, initial)) // NaN is no initial rate
       fail() << "starts @" << name << " at " << initial << ", but it is initialized with "
              << init.getValue().getValueAsDouble()
              << "; a module has one learning rate, and one for each of nn.minimize's groups: put variables that need "

@@ -3,6 +3,7 @@
 #include "dialects/nn/Nn.h"
 
 #include "dialects/sbp/algebra/Solver.h"
+#include "passes/global/SameElements.h"
 #include "passes/global/SignatureProblem.h"
 
 #include <numeric>
@@ -34,7 +35,7 @@ struct Way {
 class MicroBatchProblem {
 public:
   MicroBatchProblem(func::FuncOp function, int64_t microBatches, int64_t axis, const Way &way)
-      : function(function), microBatches(microBatches), axis(axis), way(way) {
+      : function(function), microBatches(microBatches), axis(axis), way(way), elements(function.getBody().front()) {
     // On an axis of size 1 all signatures are equal, and no value would be a
     // sum.
     problem.placement = {"", {{"micro-batches", microBatches > 1 ? microBatches : leastDivisor()}}, {}};
@@ -182,6 +183,8 @@ private:
   void addTensor(Value value, const sbp::NdSbp &given) {
     numbers[value] = static_cast<int>(problem.tensors.size());
     problem.tensors.push_back({sbp::shapeOf(value.getType()), sbp::elementBytes(value.getType()), given});
+    if (const Value original = elements.originalOf(value); original != value)
+      problem.tensors.back().sameElements = numbers.lookup(original);
   }
 
   //===--------------------------------------------------------------------===//
@@ -238,6 +241,7 @@ private:
   func::FuncOp function;
   const int64_t microBatches, axis;
   const Way way;
+  const SameElements elements;
   sbp::Problem problem;
   llvm::MapVector<Value, int> numbers;
   DenseSet<Value> ofBatch, free;  ///< values that depend on a part of the batch; constants and ops on scalars
@@ -258,6 +262,49 @@ bool splitcast::updatesByGradient(func::FuncOp function) {
 bool MicroBatchRows::isSum(OpOperand &use) const {
   const std::optional<sbp::Sbp> from = made(use.get());
   return from && from->isPartial() && wanted(use).isBroadcast();
+}
+
+ArrayAttr MicroBatchRows::statement(MLIRContext *context, int64_t microBatches,
+                                    ArrayRef<std::optional<sbp::Sbp>> made) {
+  auto placement = sbp::PlacementAttr::fromAlgebra(context, {"turns", {{"micro_batches", microBatches}}, {}});
+  return ArrayAttr::get(context, llvm::map_to_vector(made, [&](const std::optional<sbp::Sbp> &entry) -> Attribute {
+                          return entry ? Attribute(sbp::NdAttr::get(placement, {*entry})) : UnitAttr::get(context);
+                        }));
+}
+
+SmallVector<OpOperand *> splitcast::tensorUses(Operation *op) {
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : op->getOpOperands())
+    if (isa<RankedTensorType>(use.get().getType()) && !sbp::isPlaceAlone(use))
+      uses.push_back(&use);
+  return uses;
+}
+
+FailureOr<MicroBatchRows> MicroBatchRows::takeStated(func::FuncOp function) {
+  MicroBatchRows rows;
+  auto take = [&](ValueRange values, ArrayRef<OpOperand *> uses, Attribute said) {
+    auto entries = dyn_cast_or_null<ArrayAttr>(said);
+    if (!entries || entries.size() != values.size() + uses.size())
+      return false;
+    for (auto [value, entry] : llvm::zip_first(values, entries))
+      if (auto made = dyn_cast<sbp::NdAttr>(entry))
+        rows.ofValues[value] = made.toAlgebra().front();
+    for (auto [use, entry] : llvm::zip(uses, entries.getValue().drop_front(values.size())))
+      if (auto wanted = dyn_cast<sbp::NdAttr>(entry))
+        rows.ofUses[use] = wanted.toAlgebra().front();
+    return true;
+  };
+  const auto name = StringAttr::get(function.getContext(), kBatchRowsName);
+  for (BlockArgument argument : function.getArguments())
+    if (!take(argument, {}, function.removeArgAttr(argument.getArgNumber(), name)))
+      return function.emitOpError() << "@" << function.getSymName() << " does not say how the batch cuts argument "
+                                    << argument.getArgNumber() << " (" << kBatchRowsName << "); run 'sbp-split-steps'";
+  for (Operation &op : function.getBody().front())
+    if (Attribute said = op.removeAttr(name); op.getNumResults() > 0 && !take(op.getResults(), tensorUses(&op), said))
+      return op.emitOpError() << "does not say how the batch cuts its results (" << kBatchRowsName
+                              << "); run 'sbp-split-steps'";
+  function->removeAttr(name);
+  return rows;
 }
 
 FailureOr<MicroBatchRows> MicroBatchRows::of(func::FuncOp function, int64_t microBatches, int64_t axis) {

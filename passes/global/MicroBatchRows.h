@@ -26,6 +26,15 @@
 
 namespace splitcast {
 
+/// An attribute of each op and argument, and a mark of the function, that 'sbp-split-steps' made of a step whose sums
+/// are exact: per result, and then per tensor operand, the signature along micro-batches in which the step makes or
+/// wants it, or a unit for a value that is whole or a part as its uses want. The shapes of a micro-batch no longer
+/// tell, since one row may be cut anywhere. 'sbp-propagate' takes the attributes off.
+inline constexpr llvm::StringLiteral kBatchRowsName = "sbp.batch_rows";
+
+/// Returns the uses of tensors by an op, whose values are sbp::tensorOperands.
+llvm::SmallVector<mlir::OpOperand *> tensorUses(mlir::Operation *op);
+
 /// Whether a function updates a variable by a gradient, which is a sum over the batch.
 bool updatesByGradient(mlir::func::FuncOp function);
 
@@ -33,6 +42,13 @@ class MicroBatchRows {
 public:
   /// Analyzes a function of one block. Its arguments are cut along the dimensions that `axis` of the placement splits.
   static mlir::FailureOr<MicroBatchRows> of(mlir::func::FuncOp function, int64_t microBatches, int64_t axis);
+
+  /// Takes the rows that 'sbp-split-steps' stated on the ops of a function off them (kBatchRowsName); of these rows,
+  /// levels are not known. An op without a statement is an error that names it.
+  static mlir::FailureOr<MicroBatchRows> takeStated(mlir::func::FuncOp function);
+  /// Returns the statement of values that one of `microBatches` makes so, or of results and then operands of an op.
+  static mlir::ArrayAttr statement(mlir::MLIRContext *context, int64_t microBatches,
+                                   llvm::ArrayRef<std::optional<sbp::Sbp>> made);
 
   /// Returns the entry in which a value is made; nothing for a constant, which may be either whole or a part.
   std::optional<sbp::Sbp> made(mlir::Value value) const { return ofValues.lookup(value); }

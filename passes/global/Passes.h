@@ -31,6 +31,10 @@ mlir::LogicalResult verifyVariables(mlir::ModuleOp module);
 /// no other run changes what a kept run makes.
 mlir::LogicalResult verifyCarried(mlir::ModuleOp module);
 
+/// Verifies that ops that are computed again from fenced values, and whose sums round, have the signatures of the ops
+/// that computed the same first. Requires that all tensors have signatures.
+mlir::LogicalResult verifyRepeats(mlir::ModuleOp module);
+
 /// Verifies what 'sbp-verify-global' checks.
 mlir::LogicalResult verifyGlobal(mlir::ModuleOp module);
 

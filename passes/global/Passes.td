@@ -54,15 +54,20 @@ def SplitClassesPass : Pass<"nn-split-classes", "mlir::ModuleOp"> {
   let description = [{
     Where the logits are a product with weights that the user has split along the classes, each rank has the logits of
     its classes. nn.softmax_cross_entropy, which needs whole rows, becomes the logarithm of the row's sum of
-    exponentials, for which ranks exchange one number per row and part, minus the label's logit, which one rank has. The
-    gradient takes that logarithm, and then needs no whole row. Elementwise ops may come between the product and the
+    exponentials, minus the label's logit, which one rank has, plus what the rounding of that logarithm has left. For each
+    of the two, ranks exchange one number per row and part. The gradient takes both, and then needs no whole row. Elementwise ops may come between the product and the
     loss. This pass runs after 'nn-differentiate'. From tests/passes/global/split_classes_example.mlir:
     ```mlir
     %2 = nn.softmax_cross_entropy %1, %labels {ignored = -100 : i64} : (tensor<8x12xf32>, tensor<8xi64, #SB>) -> tensor<8xf32>   // before
     %PARTS = nn.log_sum_exp %BLOCKS : (tensor<8x4x3xf32>) -> tensor<8x4xf32>                                                   // after
-    %ALL = nn.log_sum_exp %PARTS : (tensor<8x4xf32>) -> tensor<8xf32>
+    %SHIFT = nn.log_sum_exp %PARTS : (tensor<8x4xf32>) -> tensor<8xf32>
+    %COLUMN = nn.reshape %SHIFT : (tensor<8xf32>) -> tensor<8x1x1xf32>
+    %SHIFTED = nn.sub %BLOCKS, %COLUMN : (tensor<8x4x3xf32>, tensor<8x1x1xf32>) -> tensor<8x4x3xf32>
+    %RESTS = nn.log_sum_exp %SHIFTED : (tensor<8x4x3xf32>) -> tensor<8x4xf32>
+    %REST = nn.log_sum_exp %RESTS : (tensor<8x4xf32>) -> tensor<8xf32>
     %OWN = nn.take %LOGITS, %arg1 {ignored = -100 : i64}
-    %LOSS = nn.sub %ALL, %OWN : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %BELOW = nn.sub %SHIFT, %OWN : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %LOSS = nn.add %BELOW, %REST : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
     ```
     If the number of ranks does not divide the classes evenly, the logits are gathered, and a warning says so.
   }];
@@ -100,7 +105,7 @@ def ClipGradientsPass : Pass<"nn-clip-gradients", "mlir::ModuleOp"> {
   let description = [{
     A gradient is clipped after it is fenced in the scope of its update, so that it may lie as ZeRO stores the variable.
     Its sum of squares is made of parts whose sums are exact (nn.square_parts): so nothing is gathered for the norm,
-    ranks add up 24 numbers, and the bits are the same at every stage. First the parts of each group's variables are
+    ranks add up 28 numbers, and the bits are the same at every stage. First the parts of each group's variables are
     added up, since the variables of a group lie alike, then those of the groups. With gradient_norm, the norm is
     assigned to @optimizer.gradient_norm; without clip_norm, nothing else is made of it. Gradients whose norm is at most
     clip_norm do not change by a bit; others are multiplied by clip_norm / (norm + 10^-6), as PyTorch's clip_grad_norm_
@@ -109,7 +114,7 @@ def ClipGradientsPass : Pass<"nn-clip-gradients", "mlir::ModuleOp"> {
     ```mlir
     nn.update @w, %g in %scope {clip_norm = 1.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>      // before
     %f = sbp.fence %g in %scope : tensor<4xf32>                                                          // after
-    %parts = nn.square_parts %f : (tensor<4xf32>) -> tensor<24xf64>
+    %parts = nn.square_parts %f : (tensor<4xf32>) -> tensor<28xf64>
     %clipped = nn.mul %f, %coefficient : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
     nn.update @w, %clipped in %scope : tensor<4xf32> with #nn.sgd<lr = 0.5>
     ```
@@ -180,22 +185,24 @@ def ExactSumsPass : Pass<"sbp-exact-sums", "mlir::ModuleOp"> {
   let summary = "Makes sums over the batch exact, so that a step is reproducible";
   let description = [{
     The pass rewrites each function that updates by a gradient and is to be reproducible. Each sum over its batch that
-    it needs (gradients, the loss, a number of labels) becomes an nn.exact_sum of the sums of three parts of each addend
-    (nn.exact_part). So its bits do not depend on the number of ranks, on the order in which they reduce, or on whether
-    they reduce per micro-batch or per step, as long as there are equally many micro-batches in all, with the same rows.
-    A sum of f32 sends six times the bytes, in three times the calls, and accumulators take six times the memory. Sums
-    along an axis that does not split the batch, and sums of integers, do not change; 'sbp-propagate' refuses other ops
-    whose bits would depend on the number of ranks. This pass runs after 'nn-expand-optimizers' and before
+    it needs (gradients, the loss, a number of labels) becomes an nn.exact_sum of the sums of parts of each addend
+    (nn.exact_part): 6 parts for up to 127 addends, 7 up to 16,383, else 8. So its bits do not depend on the number of
+    ranks, on the order in which they reduce, or on whether they reduce per micro-batch or per step, as long as there
+    are equally many micro-batches in all, with the same rows. With 6 parts, a sum of f32 sends 12 times the bytes, in 6
+    times the calls, and accumulators take 12 times the memory. An f64 has digits that no part holds: nn.exact_rest
+    marks them, and the variable `optimizer.inexact_sums` counts the elements of sums that lost some, over all steps.
+    Sums along an axis that does not split the batch, and sums of integers, do not change; 'sbp-propagate' refuses other
+    ops whose bits would depend on the number of ranks. This pass runs after 'nn-expand-optimizers' and before
     'sbp-split-steps'. Before and after (from tests/passes/global/exact_sums_example.mlir):
     ```mlir
     func.func @train(%x: tensor<12x4xf32, #S0_>) -> tensor<f32> {                                              // before
-    %g0 = nn.exact_part %g {part = 0 : i64} : (tensor<4x2xf32>) -> tensor<4x2xf64>                             // after
+    %g0 = nn.exact_part %g {of = 6 : i64, part = 0 : i64} : (tensor<4x2xf32>) -> tensor<4x2xf64>               // after
     %f0 = sbp.fence %g0 in %s : tensor<4x2xf64>
-    %f = nn.exact_sum %f0, %f1, %f2 : (tensor<4x2xf64>, tensor<4x2xf64>, tensor<4x2xf64>) -> tensor<4x2xf32>
+    %f = nn.exact_sum %f0, %f1, %f2, %f3, %f4, %f5 : (tensor<4x2xf64>, tensor<4x2xf64>, tensor<4x2xf64>, tensor<4x2xf64>, tensor<4x2xf64>, tensor<4x2xf64>) -> tensor<4x2xf32>
     ```
     The attribute `sbp.reproducible` says whether a function is reproducible.
     - C1: If the function has a schedule, the compiler makes it.
-    - C2: There are at most 2^14 addends, which is the number of micro-batches times that of ranks.
+    - C2: There are at most 524,287 addends, which is the number of micro-batches times that of ranks.
     - C3: The axis splits an argument, and the number of micro-batches times that of the ranks that split a dimension of
       an argument divides that dimension.
     - C4: C2 of 'sbp-split-steps' holds, in one micro-batch, too.
@@ -503,6 +510,7 @@ def VerifyGlobalPass : Pass<"sbp-verify-global", "mlir::ModuleOp"> {
     - C9: Only runs of schedules read a carried variable, after the first run that assigns it.
     - C10: A module contains no module.
     - C11: A kept run assigns only carried variables; no other run of its schedule assigns what it reads or assigns.
+    - C12: An op that sums and rounds, and is computed again from fenced values, has the signatures of the first.
   }];
 }
 

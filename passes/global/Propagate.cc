@@ -15,9 +15,10 @@
 //   %y = nn.matmul %x, %0 : (tensor<8x4xf32, #S0_>, tensor<4x2xf32, #B>) -> tensor<8x2xf32, #S0_>
 #include "passes/global/ExactSumsCheck.h"
 #include "passes/global/Passes.h"
+#include "passes/global/SameElements.h"
 #include "passes/global/SignatureProblem.h"
 
-#include "mlir/Transforms/RegionUtils.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace splitcast;
@@ -47,7 +48,7 @@ public:
         decide(read.getResult(), logical(read.getVariable()));
     }
     FailureOr<std::optional<ExactSumsCheck>> check = ExactSumsCheck::of(function, placement);
-    if (failed(check) || failed(choose()))
+    if (failed(check) || failed(choose(*check ? &**check : nullptr)))
       return failure();
     for (Operation &op : llvm::make_early_inc_range(body.without_terminator())) {
       if (auto assign = dyn_cast<sbp::AssignOp>(op); assign && failed(checkAddends(assign)))
@@ -105,9 +106,10 @@ private:
   /// written, with the volume of boxings as the cost: here ops that are not
   /// elementwise get their signatures, and every sum its place, whatever ZeRO,
   /// its options and the transport are. The second chooses the rest, with
-  /// variables as they are stored.
-  LogicalResult choose() {
-    FailureOr<SignatureProblem> built = signatureProblemOf(function, placement, symbols);
+  /// variables as they are stored. In a step whose sums are exact, each rank
+  /// computes its own rows of the batch.
+  LogicalResult choose(const ExactSumsCheck *check) {
+    FailureOr<SignatureProblem> built = signatureProblemOf(function, placement, symbols, check);
     if (failed(built))
       return failure();
     problem = std::move(*built);
@@ -262,10 +264,11 @@ private:
     function.setFunctionType(FunctionType::get(function.getContext(), function.getBody().getArgumentTypes(), results));
   }
 
-  /// Erases ops without users, whose signatures were never decided.
-  void eraseUnused(Block &body) {
+  /// Erases ops without users: those whose signatures were never decided, and
+  /// originals that only the choice for their repeats needed.
+  static void eraseUnused(Block &body) {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-      if (op.use_empty() && llvm::any_of(op.getResults(), isUndecided))
+      if (isOpTriviallyDead(&op))
         op.erase();
   }
 
@@ -427,8 +430,7 @@ struct Propagate : splitcast::impl::PropagatePassBase<Propagate> {
       }
       // Erase unused ops first: they would have values boxed that nobody needs.
       // (The values that gradients are put beside are used.)
-      IRRewriter rewriter(&getContext());
-      (void)runRegionDCE(rewriter, function->getRegions());
+      eraseUnneeded(function.getBody().front());
       if (failed(FunctionPropagation(function, placement, symbols, lookAhead).run()))
         return signalPassFailure();
     }

@@ -22,6 +22,10 @@ mlir::Value readUndecided(mlir::OpBuilder &b, mlir::Location loc, sbp::VariableO
 inline constexpr llvm::StringLiteral kLossScaleName = "optimizer.loss_scale",
                                      kFiniteStepsName = "optimizer.finite_steps";
 
+/// The number of elements of sums, in all steps so far, of whose addends a reproducible step had to round something
+/// away, f64. Only steps that sum numbers of f64 have it.
+inline constexpr llvm::StringLiteral kInexactSumsName = "optimizer.inexact_sums";
+
 /// The norm of all gradients of the last step that kept it, before they were clipped, f64.
 inline constexpr llvm::StringLiteral kGradientNormName = "optimizer.gradient_norm";
 

@@ -2,10 +2,8 @@
 
 #include "dialects/ccl/algebra/TransportModel.h"
 #include "dialects/nn/Nn.h"
-
-#include "llvm/ADT/StringMap.h"
-
-#include <map>
+#include "passes/global/ExactSumsCheck.h"
+#include "passes/global/SameElements.h"
 
 using namespace mlir;
 using namespace splitcast;
@@ -20,8 +18,9 @@ namespace {
 /// Builds both versions of the problem of a function, op by op.
 class ProblemBuilder {
 public:
-  ProblemBuilder(func::FuncOp function, sbp::PlacementAttr placement, SymbolTable &symbols)
-      : function(function), symbols(symbols), broadcast(placement.getNumAxes(), sbp::Sbp::broadcast()) {
+  ProblemBuilder(func::FuncOp function, sbp::PlacementAttr placement, SymbolTable &symbols, const ExactSumsCheck *check)
+      : function(function), symbols(symbols), check(check), broadcast(placement.getNumAxes(), sbp::Sbp::broadcast()),
+        elements(function.getBody().front()) {
     result.asWritten.placement = result.asStored.placement = placement.toAlgebra();
     result.asStored.cost = ccl::TransportModel().boxingCost();
   }
@@ -34,7 +33,8 @@ public:
     for (Operation &op : body.without_terminator()) {
       if (failed(add(&op)))
         return failure();
-      noteElements(&op);
+      for (Value value : op.getResults())
+        noteElements(value);
     }
     addReturn(cast<func::ReturnOp>(body.getTerminator()));
     return std::move(result);
@@ -78,38 +78,13 @@ private:
                                 "'nn-expand-optimizers'";
   }
 
-  /// Notes which results have the same elements as an earlier tensor, such as
-  /// forward values that are recomputed for backward.
-  void noteElements(Operation *op) {
-    if (auto assign = dyn_cast<sbp::AssignOp>(op))
-      firstRead.erase(assign.getVariable());
-    if (auto read = dyn_cast<sbp::ReadOp>(op))
-      return setElements(
-          read.getResult(),
-          firstRead.try_emplace(read.getVariable(), result.tensors.lookup(read.getResult())).first->second);
-    if (auto fence = dyn_cast<sbp::FenceOp>(op); fence && !updateScopeOf(fence))
-      return setElements(fence.getOutput(), elementsOf(fence.getInput()));
-    if (!isa<sbp::ShardingOpInterface>(op))
+  /// Notes which earlier tensor has the same elements, if there is one.
+  void noteElements(Value value) {
+    const Value original = elements.originalOf(value);
+    if (original == value || !result.tensors.contains(value))
       return;
-    std::vector<const void *> key = {op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer()};
-    for (Value operand : op->getOperands())
-      key.push_back(isa<RankedTensorType>(operand.getType()) ? madeBy[elementsOf(operand)].getAsOpaquePointer()
-                                                             : operand.getAsOpaquePointer());
-    for (OpResult value : op->getResults()) {
-      key.push_back(value.getType().getAsOpaquePointer());
-      setElements(value, firstMade.try_emplace(key, result.tensors.lookup(value)).first->second);
-    }
-  }
-
-  int elementsOf(Value value) const {
-    const int tensor = result.tensors.lookup(value), same = result.asWritten.tensors[tensor].sameElements;
-    return same < 0 ? tensor : same;
-  }
-
-  void setElements(Value value, int first) {
-    if (const int tensor = result.tensors.lookup(value); tensor != first)
-      for (sbp::Problem *problem : {&result.asWritten, &result.asStored})
-        problem->tensors[tensor].sameElements = first;
+    for (sbp::Problem *problem : {&result.asWritten, &result.asStored})
+      problem->tensors[result.tensors.lookup(value)].sameElements = result.tensors.lookup(original);
   }
 
   /// Whether a tensor of this type has the dimensions that the signature splits.
@@ -136,7 +111,6 @@ private:
       return success();
     }
     if (free.contains(input)) { // each fence of a free value has a tensor of its own
-      addDemand(input, broadcast);
       addTensor(output, broadcast);
       return success();
     }
@@ -159,6 +133,8 @@ private:
       node.operands.push_back(result.tensors.lookup(operand));
     if (auto colocate = dyn_cast<sbp::ColocateOp>(op))
       node.beside = result.tensors.lookup(colocate.getBeside());
+    if (check && node.takesPartial)
+      node.stated = check->rowOf(op);
     bool isPinned = false;
     for (Value value : op->getResults()) {
       sbp::NdAttr pinned = sbp::signatureOf(value);
@@ -265,7 +241,6 @@ private:
   int addTensor(Value value, const sbp::NdSbp &given) {
     const int number = static_cast<int>(result.asWritten.tensors.size());
     result.tensors[value] = number;
-    madeBy.push_back(value);
     sbp::TensorInfo info{sbp::shapeOf(value.getType()), sbp::elementBytes(value.getType()), given};
     result.asWritten.tensors.push_back(info);
     result.asStored.tensors.push_back(std::move(info));
@@ -284,23 +259,20 @@ private:
 
   func::FuncOp function;
   SymbolTable &symbols;
+  const ExactSumsCheck *check;
   const sbp::NdSbp broadcast;
+  const SameElements elements;
   SignatureProblem result;
   DenseSet<Value> updated; ///< values in the scope of an update, and what elementwise ops make of them
   DenseSet<Value> free;    ///< values that may be free: constants and ops on scalars
   DenseSet<Value> kept;    ///< values that keep their splits
-  /// The first tensor that is made by an op with these attributes from operands
-  /// with these elements.
-  std::map<std::vector<const void *>, int> firstMade;
-  llvm::StringMap<int> firstRead; ///< by variable: the first read since it was assigned
-  std::vector<Value> madeBy;      ///< by tensor: the value
 };
 
 } // namespace
 
 FailureOr<SignatureProblem> splitcast::signatureProblemOf(func::FuncOp function, sbp::PlacementAttr placement,
-                                                          SymbolTable &symbols) {
-  return ProblemBuilder(function, placement, symbols).build();
+                                                          SymbolTable &symbols, const ExactSumsCheck *check) {
+  return ProblemBuilder(function, placement, symbols, check).build();
 }
 
 namespace {

@@ -24,6 +24,8 @@
 
 namespace splitcast {
 
+class ExactSumsCheck;
+
 struct SignatureProblem {
   sbp::Problem asWritten, asStored;
   llvm::SmallVector<mlir::Operation *> ops;       ///< by number
@@ -31,10 +33,10 @@ struct SignatureProblem {
   llvm::DenseMap<mlir::Value, int> tensors;       ///< the number of each tensor
 };
 
-/// Builds the problem of a function of one block whose arguments and reads have signatures. An op without
-/// ShardingOpInterface is an error.
+/// Builds the problem of a function of one block whose arguments and reads have signatures. `check` is that of the
+/// function's exact sums, or null. An op without ShardingOpInterface is an error.
 mlir::FailureOr<SignatureProblem> signatureProblemOf(mlir::func::FuncOp function, sbp::PlacementAttr placement,
-                                                     mlir::SymbolTable &symbols);
+                                                     mlir::SymbolTable &symbols, const ExactSumsCheck *check);
 
 /// Returns the reason for the row of an op, which is given by its number and is not free.
 sbp::RowAttr reasonOfRow(const SignatureProblem &problem, const sbp::Phases &phases, int op,

@@ -7,13 +7,20 @@
 // the label sends it. With the logarithm over all parts, the gradient of a
 // class needs no other class.
 //
+// Beside large logits the logarithm has lost digits: near 1e4 it is off by up
+// to 5e-4. So it is only what all logits are shifted by, and the logarithm of
+// the sum of the shifted ones, which is near 0, has what is missing. This takes
+// a second walk over the logits and a second number per row. (Subtracting the
+// largest logit would take as many numbers.)
+//
 //   before   %loss = nn.softmax_cross_entropy %logits, %labels      [rows, classes], classes divided among 4 ranks
 //            %g = nn.softmax_cross_entropy_grad %h, %logits, %labels
-//   after    %parts = nn.log_sum_exp (%logits as [rows, 4, classes / 4])
-//            %all = nn.log_sum_exp %parts
+//   after    %blocks = %logits as [rows, 4, classes / 4]
+//            %shift = nn.log_sum_exp (nn.log_sum_exp %blocks)
+//            %rest = nn.log_sum_exp (nn.log_sum_exp (%blocks - %shift))
 //            %own = nn.take %logits, %labels
-//            %loss = %all - %own
-//            %g = nn.softmax_cross_entropy_grad %h, %logits, %labels, %all
+//            %loss = (%shift - %own) + %rest
+//            %g = nn.softmax_cross_entropy_grad %h, (%logits - %shift), %labels, %rest
 //
 // 'sbp-propagate' then finds that it is cheapest to keep the classes divided.
 #include "passes/global/Passes.h"
@@ -105,9 +112,9 @@ public:
       return;
     OpBuilder b(op);
     const Location loc = op.getLoc();
-    Value all = logSumOf(op.getLogits(), b, loc);
+    const LogSum sum = logSumOf(op.getLogits(), b, loc);
     Value own = b.create<nn::TakeOp>(loc, op.getLogits(), op.getLabels(), op.getIgnoredAttr());
-    Value loss = b.create<nn::SubOp>(loc, all, own);
+    Value loss = b.create<nn::AddOp>(loc, b.create<nn::SubOp>(loc, sum.shift, own), sum.rest);
     if (op.getIgnored()) {
       const Type element = typeOf(loss).getElementType();
       Value counts = b.create<nn::NotEqualOp>(loc, op.getLabels(), element, *op.getIgnored());
@@ -122,10 +129,18 @@ public:
     if (op.getLogSum() || !mayBeSplit(op, op.getLogits(), op.getClasses().has_value()))
       return;
     OpBuilder b(op);
-    op.getLogSumMutable().assign(logSumOf(op.getLogits(), b, op.getLoc()));
+    const LogSum sum = logSumOf(op.getLogits(), b, op.getLoc());
+    op.getLogitsMutable().assign(minusPerRow(op.getLogits(), sum.shift, b, op.getLoc()));
+    op.getLogSumMutable().assign(sum.rest);
   }
 
 private:
+  /// Of each row: the logarithm of the sum of exponentials, rounded, and the
+  /// logarithm of the sum of exp(logit - shift), which the rounding leaves.
+  struct LogSum {
+    Value shift, rest;
+  };
+
   bool mayBeSplit(Operation *op, Value logits, bool arePadded) {
     auto [known, isNew] = parts.try_emplace(logits, 1);
     if (isNew)
@@ -142,15 +157,27 @@ private:
     return false;
   }
 
-  /// Returns the logarithm of the sum of exponentials of each row. The loss and
-  /// the gradient of the same logits share it.
-  Value logSumOf(Value logits, OpBuilder &b, Location loc) {
-    Value &sum = sums[logits];
-    if (!sum) {
-      Value byPart = b.create<nn::LogSumExpOp>(loc, inParts(logits, parts.lookup(logits), b, loc));
-      sum = b.create<nn::LogSumExpOp>(loc, byPart);
+  /// Returns the sums of exponentials of the rows. The loss and the gradient of
+  /// the same logits share them.
+  LogSum logSumOf(Value logits, OpBuilder &b, Location loc) {
+    LogSum &sum = sums[logits];
+    if (!sum.shift) {
+      auto ofRows = [&](Value blocks) -> Value {
+        return b.create<nn::LogSumExpOp>(loc, b.create<nn::LogSumExpOp>(loc, blocks));
+      };
+      Value blocks = inParts(logits, parts.lookup(logits), b, loc);
+      sum.shift = ofRows(blocks);
+      sum.rest = ofRows(minusPerRow(blocks, sum.shift, b, loc));
     }
     return sum;
+  }
+
+  /// Returns x - perRow, which has the first dimensions of x.
+  static Value minusPerRow(Value x, Value perRow, OpBuilder &b, Location loc) {
+    SmallVector<int64_t> shape(typeOf(perRow).getShape());
+    shape.resize(typeOf(x).getRank(), 1);
+    Value column = b.create<nn::ReshapeOp>(loc, RankedTensorType::get(shape, typeOf(perRow).getElementType()), perRow);
+    return b.create<nn::SubOp>(loc, x, column);
   }
 
   /// Reshapes the logits so that each part has a dimension of its own. A cast
@@ -167,7 +194,7 @@ private:
 
   const SymbolTable &symbols;
   llvm::MapVector<Value, int64_t> parts; ///< by logits: the number of parts
-  DenseMap<Value, Value> sums;
+  DenseMap<Value, LogSum> sums;          ///< by logits
 };
 
 struct SplitClasses : splitcast::impl::SplitClassesPassBase<SplitClasses> {

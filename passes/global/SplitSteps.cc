@@ -8,9 +8,11 @@
 //      run of the loop assigns its addend, and the next runs add theirs.
 //   3. A loop becomes a function for its first run and one for the next runs, with
 //      only the ops that these need; values that an earlier loop computed of a
-//      micro-batch are recomputed. The last run of the last loop has a function of
-//      its own, with everything that comes after: updates, assignments, results. So
-//      reductions and updates overlap with its backward.
+//      micro-batch are recomputed. A value brings its original along, and a
+//      gradient the value that it lies beside, since later passes decide by them.
+//      The last run of the last loop has a function of its own, with everything
+//      that comes after: updates, assignments, results. So reductions and updates
+//      overlap with its backward.
 //
 //   before   func.func @train(%x: tensor<12x4xf32, #S0>) { %g = <backward of %x>  %gf = sbp.fence %g in %update ... }
 //   after    sbp.variable @w.accumulated ... state_of @w role "accumulated" carried
@@ -31,13 +33,12 @@
 //             @train.last   { %g = ...  %t = @w.accumulated + %g  %gf = sbp.fence %t in %update ... }
 #include "passes/global/MicroBatchRows.h"
 #include "passes/global/Passes.h"
+#include "passes/global/SameElements.h"
+#include "passes/global/StepSums.h"
 
 #include "dialects/sbp/algebra/Solver.h"
-#include "passes/global/SignatureProblem.h"
 
 #include "llvm/ADT/StringSet.h"
-
-#include <map>
 
 using namespace mlir;
 using namespace splitcast;
@@ -48,173 +49,6 @@ namespace splitcast {
 } // namespace splitcast
 
 namespace {
-
-/// A value that is summed over micro-batches, for an update or for any other
-/// use.
-struct Sum {
-  Value addend;
-  sbp::FenceOp fence; ///< the fence of the update after which it is summed; null: it is summed where it is made
-  int64_t level = 0;  ///< the loop that it ends
-  sbp::VariableOp accumulator;
-};
-
-/// How a function is computed in micro-batches.
-struct Steps {
-  int64_t count = 1;
-  sbp::AccumulateOrder order = sbp::AccumulateOrder::PerMicroBatch;
-  int64_t axis = 0; ///< the axis whose splits of the inputs are cut
-};
-
-/// The accumulators of the gradients of a module: states of their variables.
-/// Steps that update a variable in the same way share them.
-class Accumulators {
-public:
-  Accumulators(ModuleOp module, SymbolTable &symbols) : symbols(symbols) {
-    auto isTaken = [&](sbp::VariableOp variable) {
-      return variable.getRole() && variable.getRole()->starts_with(role);
-    };
-    while (llvm::any_of(module.getOps<sbp::VariableOp>(), isTaken)) // a state that the user declared has this role
-      role += "_";
-  }
-
-  /// Returns an accumulator of the variable. Several sums for a variable in one
-  /// step have an accumulator each. So do steps that add up elements of
-  /// different types: exact parts are f64, whatever the type of the variable
-  /// is.
-  sbp::VariableOp of(sbp::VariableOp variable, int64_t number, Type element) {
-    SmallVector<sbp::VariableOp> &known = all[{variable, number}];
-    for (sbp::VariableOp accumulator : known)
-      if (accumulator.getTensorType().getElementType() == element)
-        return accumulator;
-    std::string own = number == 0 ? role : role + std::to_string(number);
-    if (!known.empty())
-      own += "_" + textOf(element);
-    known.push_back(create(variable, (variable.getSymName() + "." + own).str(), variable.getTensorType().clone(element),
-                           variable.getGroupOrPrefix()));
-    known.back().setStateOf(variable.getSymName());
-    known.back().setRole(own);
-    return known.back();
-  }
-
-  /// Creates a carried variable beside a variable or function. If the name is
-  /// taken, it gets another one.
-  sbp::VariableOp create(Operation *beside, const std::string &name, Type type, StringRef group) {
-    OpBuilder b(beside->getContext());
-    isa<sbp::VariableOp>(beside) ? b.setInsertionPointAfter(beside) : b.setInsertionPoint(beside);
-    auto made = b.create<sbp::VariableOp>(beside->getLoc(), name, type, /*init=*/nullptr, group);
-    made.setCarried(true);
-    symbols.insert(made);
-    return made;
-  }
-
-  sbp::VariableOp variableOf(sbp::FenceOp fence) const {
-    return symbols.lookup<sbp::VariableOp>(*updateScopeOf(fence).getVariable());
-  }
-
-private:
-  static std::string textOf(Type type) {
-    std::string text;
-    llvm::raw_string_ostream(text) << type;
-    return text;
-  }
-
-  SymbolTable &symbols;
-  std::string role = "accumulated";
-  std::map<std::pair<Operation *, int64_t>, SmallVector<sbp::VariableOp>> all; ///< by variable and number of the sum
-};
-
-/// The sums of a function, with their accumulators.
-class Sums {
-public:
-  Sums(func::FuncOp function, const MicroBatchRows &rows, const Steps &steps, Accumulators &accumulators)
-      : function(function), rows(rows), steps(steps), accumulators(accumulators) {
-    for (Operation &op : function.getBody().front())
-      for (OpOperand &use : op.getOpOperands())
-        if (isa<RankedTensorType>(use.get().getType()) && rows.isSum(use))
-          add(use);
-    loops = countLoops();
-    markAsMade();
-  }
-
-  /// Returns the number of loops: the last one ends with the last sum, or makes
-  /// the last result that is a part for each micro-batch.
-  int64_t numLoops() const { return loops; }
-  const Sum &of(OpOperand &use) const { return all[numbers.lookup(keyOf(use))]; }
-  ArrayRef<Sum> sums() const { return all; }
-
-private:
-  using Key = std::pair<Value, Operation *>;
-
-  /// Returns the fence of the update that takes a use, or null.
-  static sbp::FenceOp updateOf(OpOperand &use) {
-    auto fence = dyn_cast<sbp::FenceOp>(use.getOwner());
-    return fence && updateScopeOf(fence) ? fence : sbp::FenceOp();
-  }
-
-  /// Returns the key of a sum. Once per step, addends are added up before any
-  /// update takes them, so that updates share the sum.
-  Key keyOf(OpOperand &use) const {
-    const bool isFenced = steps.order == sbp::AccumulateOrder::PerMicroBatch && updateOf(use);
-    return {use.get(), isFenced ? use.getOwner() : nullptr};
-  }
-
-  int64_t countLoops() {
-    int64_t count = 0;
-    for (const Sum &sum : all)
-      count = std::max(count, sum.level + 1);
-    for (Value result : function.getBody().front().getTerminator()->getOperands())
-      if (const std::optional<sbp::Sbp> entry = rows.made(result); entry && entry->isSplit())
-        count = std::max(count, rows.level(result) + 1);
-    return count;
-  }
-
-  void add(OpOperand &use) {
-    const Key key = keyOf(use);
-    if (!numbers.try_emplace(key, all.size()).second)
-      return;
-    Sum sum{use.get(), cast_or_null<sbp::FenceOp>(key.second), rows.level(use.get()), {}};
-    sum.accumulator = accumulatorOf(sum, updateOf(use));
-    all.push_back(sum);
-  }
-
-  /// Creates the accumulator of a sum. That of a gradient is a state of its
-  /// variable. A sum of another shape, one for no update, and a gradient that
-  /// ranks sum once per step have variables of their own.
-  sbp::VariableOp accumulatorOf(const Sum &sum, sbp::FenceOp update) {
-    const Type type = nn::undecided(sum.addend.getType());
-    sbp::VariableOp variable = update ? accumulators.variableOf(update) : sbp::VariableOp();
-    if (variable && sbp::shapeOf(variable.getType()) != sbp::shapeOf(type))
-      variable = {};
-    if (variable && sum.fence)
-      return accumulators.of(variable, updates[variable]++, getElementTypeOrSelf(type));
-    Operation *beside = variable ? variable.getOperation() : function.getOperation();
-    const std::string name = variable ? (variable.getSymName() + ".accumulated").str()
-                                      : (function.getSymName() + ".sum").str() + std::to_string(all.size());
-    // A signature that the user gave is kept.
-    sbp::VariableOp made = accumulators.create(beside, name, sum.addend.getType(),
-                                               variable ? variable.getGroupOrPrefix() : function.getSymName());
-    made.setFrozen(true);
-    return made;
-  }
-
-  /// Marks the sums that one run after the last micro-batch reads: they are
-  /// reduced there, so they are carried as they are made. A sum that a later
-  /// loop reads would be reduced by each of its runs.
-  void markAsMade() {
-    for (Sum &sum : all)
-      if (!sum.accumulator.getStateOf() && !sum.accumulator.getLogical() && sum.level + 1 == loops)
-        sum.accumulator.setAsMade(true);
-  }
-
-  func::FuncOp function;
-  const MicroBatchRows &rows;
-  const Steps &steps;
-  Accumulators &accumulators;
-  SmallVector<Sum> all;
-  int64_t loops = 0;
-  DenseMap<Key, size_t> numbers;
-  DenseMap<Operation *, int64_t> updates; ///< by variable: its sums so far
-};
 
 /// Returns the type that a value with this entry along micro-batches has for
 /// one of them.
@@ -239,10 +73,10 @@ enum class Part { First, Next, Last };
 /// Builds the function for a part of the runs of a loop.
 class PartBuilder {
 public:
-  PartBuilder(func::FuncOp step, const MicroBatchRows &rows, const Sums &sums, const Steps &steps, int64_t level,
-              Part part)
-      : step(step), rows(rows), sums(sums), microBatches(steps.count), level(level), part(part),
-        isLastLoop(level + 1 == sums.numLoops()), b(step) {
+  PartBuilder(func::FuncOp step, const MicroBatchRows &rows, const SameElements &elements, const StepSums &sums,
+              const Steps &steps, int64_t level, Part part)
+      : step(step), rows(rows), elements(elements), sums(sums), microBatches(steps.count), level(level), part(part),
+        isLastLoop(level + 1 == sums.numLoops()), statesRows(step->hasAttr(sbp::kExactSumsName)), b(step) {
     for (const Sum &sum : sums.sums())
       if (!sum.fence && sum.level == level)
         ended[sum.addend] = &sum;
@@ -262,8 +96,10 @@ public:
       inputs.push_back(RankedTensorType::get({}, b.getI64Type()));
     made = b.create<func::FuncOp>(step.getLoc(), name, b.getFunctionType(inputs, {}));
     made.setVisibility(step.getVisibility());
-    if (Attribute axis = step->getAttr(sbp::kExactSumsName))
+    if (Attribute axis = step->getAttr(sbp::kExactSumsName)) {
       made->setAttr(sbp::kExactSumsName, axis);
+      made->setAttr(kBatchRowsName, b.getUnitAttr());
+    }
     Block *body = made.addEntryBlock();
     SmallVector<DictionaryAttr> attributes(inputs.size()); // all at once: each change makes a list of all of them
     for (auto [to, number] : llvm::enumerate(taken)) {
@@ -274,6 +110,8 @@ public:
     b.setInsertionPointToEnd(body);
     for (Operation &op : step.getBody().front())
       emit(&op);
+    if (statesRows)
+      stateRest();
     return made;
   }
 
@@ -334,6 +172,7 @@ private:
   }
 
   void markOperands(Operation *op) {
+    markPartners(op);
     if (op->getNumResults() != 1 || rows.made(op->getResult(0)) || !isa<sbp::ShardingOpInterface>(op)) {
       for (OpOperand &use : op->getOpOperands())
         if (!sbp::isPlaceAlone(use))
@@ -347,10 +186,24 @@ private:
                              : void(freeWanted[operand].insert(operandDim(op, operand, dim)));
   }
 
+  /// Marks the values by which later passes decide where the op's results lie:
+  /// those that are computed first, and the one beside which a result is.
+  void markPartners(Operation *op) {
+    for (Value value : op->getResults())
+      if (const Value original = elements.originalOf(value); needed.contains(value) && rows.made(original))
+        needed.insert(original);
+    if (auto colocate = dyn_cast<sbp::ColocateOp>(op); colocate && hasPlace(colocate.getBeside()))
+      needed.insert(colocate.getBeside());
+  }
+
+  /// Whether this loop can compute the value, and it is not made wherever its
+  /// uses want it.
+  bool hasPlace(Value value) const { return rows.made(value) && rows.level(value) <= level; }
+
   void want(OpOperand &use) {
     if (rows.isSum(use)) {
       if (isTotal(use))
-        needed.insert(use.get());
+        needed.insert(sums.of(use).addend);
     } else if (rows.made(use.get()) || !isa<RankedTensorType>(use.get().getType())) {
       needed.insert(use.get());
     } else {
@@ -413,14 +266,49 @@ private:
         totals[result] = accumulate(*sum, values.lookup(result), {});
   }
 
-  /// Emits a colocate op, or only its input if `beside` is not needed in this
-  /// function.
+  using Entries = SmallVector<std::optional<sbp::Sbp>>;
+
+  /// States how the batch cuts the results and operands of a copy, where sums
+  /// are exact: as the step's own op makes and wants them.
+  void stateRows(Operation *copy, Operation *of) {
+    Entries entries = llvm::map_to_vector(of->getResults(), [&](Value v) { return rows.made(v); });
+    for (OpOperand *use : tensorUses(of))
+      entries.push_back(rows.wanted(*use));
+    entries.resize(of->getNumResults() + tensorUses(copy).size(),
+                   sbp::Sbp::broadcast()); // and its place, if it has one
+    stateEntries(copy, entries);
+  }
+
+  /// States the same of arguments, and that all other values are whole: they
+  /// are sums over micro-batches, variables and places, or are made as their
+  /// uses want.
+  void stateRest() {
+    for (BlockArgument argument : made.getArguments()) {
+      const size_t number = argument.getArgNumber();
+      const std::optional<sbp::Sbp> entry =
+          number < taken.size() ? rows.made(step.getArgument(taken[number])) : sbp::Sbp::broadcast();
+      made.setArgAttr(number, kBatchRowsName, MicroBatchRows::statement(b.getContext(), microBatches, entry));
+    }
+    for (Operation &op : made.getBody().front())
+      if (op.getNumResults() > 0 && !op.hasAttr(kBatchRowsName))
+        stateEntries(&op, Entries(op.getNumResults() + tensorUses(&op).size(), sbp::Sbp::broadcast()));
+  }
+
+  void stateEntries(Operation *op, const Entries &entries) {
+    if (statesRows)
+      op->setAttr(kBatchRowsName, MicroBatchRows::statement(b.getContext(), microBatches, entries));
+  }
+
+  /// Emits a colocate op, or only its input if `beside` has no place yet.
   void emitColocate(sbp::ColocateOp op) {
     Value output = op.getOutput();
     if (needed.contains(output)) {
       values[output] = valueOf(op->getOpOperand(0));
-      if (Value beside = values.lookup(op.getBeside()))
-        values[output] = b.create<sbp::ColocateOp>(op.getLoc(), values[output], beside);
+      if (hasPlace(op.getBeside())) {
+        auto copy = b.create<sbp::ColocateOp>(op.getLoc(), values[output], values.lookup(op.getBeside()));
+        stateRows(copy, op);
+        values[output] = copy;
+      }
     }
     for (int64_t dim : SmallVector<int64_t>(freeWanted.lookup(output).getArrayRef()))
       freeValues[{output, dim}] =
@@ -447,6 +335,7 @@ private:
       values[from] = to;
     if (auto placed = dyn_cast<nn::PlacedOpInterface>(op))
       place(copy, placed.getPlaced(), rows.made(placed.getPlaced()).value_or(sbp::Sbp::broadcast()));
+    stateRows(copy, op);
   }
 
   /// Whether the function needs the number of its micro-batch: an op computes a
@@ -486,6 +375,9 @@ private:
                          {partOf(op->getResult(0).getType(), entry, microBatches)}, op->getAttrs());
     Operation *copy = b.create(state);
     place(copy, op->getResult(0), entry);
+    Entries entries(1 + tensorUses(copy).size(), sbp::Sbp::broadcast());
+    entries.front() = entry;
+    stateEntries(copy, entries);
     freeValues[{op->getResult(0), dim}] = copy->getResult(0);
   }
 
@@ -494,7 +386,7 @@ private:
     if (!isa<RankedTensorType>(value.getType()))
       return values.lookup(value);
     if (rows.isSum(use))
-      return isTotal(use) ? totals.lookup(value) : read(sums.of(use));
+      return isTotal(use) ? totals.lookup(sums.of(use).addend) : read(sums.of(use));
     return rows.made(value) ? values.lookup(value) : freeValues.at({value, rows.wanted(use).dim});
   }
 
@@ -511,6 +403,8 @@ private:
     Location loc = sum.addend.getLoc();
     auto fenced = [&](Value value) { return scope ? Value(b.create<sbp::FenceOp>(loc, value, scope)) : value; };
     Value total = fenced(addend);
+    if (scope)
+      stateEntries(total.getDefiningOp(), {rows.made(sum.addend), rows.made(sum.addend)});
     if (part != Part::First)
       total = b.create<nn::AddOp>(loc, fenced(read(sum)), total);
     total.setType(sum.addend.getType()); // keeps the signature that a user gave
@@ -547,10 +441,12 @@ private:
 
   func::FuncOp step, made;
   const MicroBatchRows &rows;
-  const Sums &sums;
+  const SameElements &elements;
+  const StepSums &sums;
   const int64_t microBatches, level;
   const Part part;
   const bool isLastLoop;
+  const bool statesRows; ///< whether the sums of the step are exact
   OpBuilder b;
   DenseSet<Value> needed;                                       ///< tensors and scopes
   DenseMap<Value, llvm::SmallSetVector<int64_t, 2>> freeWanted; ///< by free value: the dimensions of its parts
@@ -652,7 +548,8 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
     FailureOr<MicroBatchRows> rows = MicroBatchRows::of(function, count, steps.axis);
     if (failed(rows))
       return failure();
-    const Sums sums(function, *rows, steps, accumulators);
+    const SameElements elements(function.getBody().front());
+    const StepSums sums(function, *rows, elements, steps, accumulators);
     if (sums.numLoops() == 0) // nothing depends on the batch, if there is one
       return hasBatch(function, *rows) ? success() : emitNoBatch(function, steps);
     OpBuilder b(function);
@@ -667,7 +564,7 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
       auto add = [&](Part part, StringRef name, int64_t begin, int64_t end) -> LogicalResult {
         if (begin == end)
           return success();
-        PartBuilder builder(function, *rows, sums, steps, level, part);
+        PartBuilder builder(function, *rows, elements, sums, steps, level, part);
         FailureOr<func::FuncOp> made = builder.build(prefix + name.str());
         if (failed(made))
           return failure();

@@ -25,7 +25,7 @@ public:
       return WalkResult(success(succeeded(verifyTensors(op)) && succeeded(verifyUses(op, symbols)) &&
                                 succeeded(verifySlots(op)) && succeeded(verifyLevel(op))));
     });
-    return failure(walk.wasInterrupted() || failed(verifyCarried(module)));
+    return failure(walk.wasInterrupted() || failed(verifyCarried(module)) || failed(verifyRepeats(module)));
   }
 
 private:

@@ -14,8 +14,13 @@
 //            overlap, except where its method says so; nobody checks this. The spans of sizes are read before the call
 //            returns.
 // Sizes      All ranks pass the same sizes; in an all-to-all, rank r has as much for rank s as s expects from r. The
-//            host finds a difference when a message of another length arrives (FailedPrecondition), or waits for one
-//            that never comes (DeadlineExceeded). NCCL finds none: what happens then is unknown.
+//            host finds a difference when a message arrives (FailedPrecondition), or waits for one that never comes
+//            (DeadlineExceeded). NCCL finds none: what happens then is unknown.
+// Agreement  On the host, each message says which call it belongs to (Frame.h): the call site, the kind and sizes, the
+//            session and its run, and a digest of the values that ranks must give alike in that run. Where two ranks
+//            differ, the call fails on both (FailedPrecondition) and names both. They tell all ranks of all
+//            communicators that were split from the same root, and these fail, too, in what they wait for, or wait for
+//            next. NCCL compares nothing in its collectives; ranks agree before each run (agreeOnRun).
 // Threads    Only one thread at a time may use a communicator, all that were split from the same root, and their
 //            events. Portable callers use all communicators of a process in one thread at a time: MPI allows no more,
 //            and on CUDA a wait polls all of them.
@@ -41,7 +46,8 @@
 //   DeadlineExceeded     a rank has not answered within the timeout             end the job; look at that rank
 //   Unavailable          the transport failed, a rank was lost, or this         restart
 //                        process was told to end
-//   FailedPrecondition   a rank sent a message of another length                run the same program on all ranks
+//   FailedPrecondition   ranks are at different calls, sessions or runs, or     run the same program on all ranks
+//                        gave different values where they must be alike
 //   ResourceExhausted    the transport had no room for a message                raise the limits of the process
 //
 //===----------------------------------------------------------------------===//
@@ -51,6 +57,7 @@
 #include "dialects/ccl/algebra/Collective.h"
 #include "runtime/api/Device.h"
 #include "runtime/api/ElementType.h"
+#include "runtime/api/Frame.h"
 #include "runtime/api/SharedMemory.h"
 
 #include "absl/status/statusor.h"
@@ -64,8 +71,19 @@ namespace splitcast::runtime {
 
 /// Which collective of the program this is, for error messages: "all-gather of bucket 'layer3' (collective 17 of
 /// @train)".
+///
+/// Ranks that wait for each other must be at the same call site: the host compares them (Frame.h). So two sites with
+/// equal texts are still two, by the line of the source in which they are made. A function that calls for others takes
+/// a CallSite from them.
 struct CallSite {
+  CallSite(std::string what, const char *file = __builtin_FILE(), int line = __builtin_LINE())
+      : tag(mixed(mixed(digestOf(what), digestOf(file)), static_cast<uint64_t>(line))), what(std::move(what)) {}
+  CallSite(const char *what, const char *file = __builtin_FILE(), int line = __builtin_LINE())
+      : CallSite(std::string(what), file, line) {}
+
+  uint64_t tag; ///< distinguishes sites
   std::string what;
+  std::shared_ptr<const Activity> during; ///< the session that makes the call (SessionCommunicator.h); null: none
 };
 
 /// The registration of some memory with a communicator; destroying the object ends it. Destroy it before the
@@ -98,6 +116,17 @@ public:
   /// This rank's number in the group, from 0, and the number of ranks in the group.
   virtual int64_t rank() const = 0;
   virtual int64_t size() const = 0;
+
+  /// Returns the number of a rank of this group in errors and in Activity::alike: its rank in the communicator of which
+  /// this one and all others of the same root were made.
+  virtual int64_t numberOf(int64_t rank) const { return rank; }
+
+  /// Returns the number of a new session on these ranks, from 1. All ranks make their sessions in the same order.
+  virtual uint32_t nextSession() { return 0; }
+
+  /// Begins a run of `site.during`. Where collectives compare frames, this does nothing; else it is a barrier, so that
+  /// ranks that begin different runs, or with different values, learn it before their values mix.
+  virtual absl::Status agreeOnRun(const CallSite &site) { return absl::OkStatus(); }
 
   /// The size of the chunks in which sums send addends, which decides how much workspace they need.
   virtual int64_t chunkBytes() const { return ccl::kChunkBytes; }

@@ -13,8 +13,8 @@
 
 namespace splitcast::runtime {
 
-/// Does what another communicator of the same ranks does. It shares and registers no memory, and what a split makes is
-/// left to the class that is derived from it.
+/// Does what another communicator of the same ranks does, with the site that siteOf() makes of the call's. It shares
+/// and registers no memory, and what a split makes is left to the class that is derived from it.
 class ForwardingCommunicator : public Communicator {
 public:
   /// `inner` lives longer than this.
@@ -23,23 +23,26 @@ public:
 
   int64_t rank() const override { return inner.rank(); }
   int64_t size() const override { return inner.size(); }
+  int64_t numberOf(int64_t rank) const override { return inner.numberOf(rank); }
+  uint32_t nextSession() override { return inner.nextSession(); }
+  absl::Status agreeOnRun(const CallSite &site) override { return inner.agreeOnRun(siteOf(site)); }
   int64_t chunkBytes() const override { return inner.chunkBytes(); }
   absl::StatusOr<Event> allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &stream,
                                   const CallSite &site) override {
-    return forward({data}, stream, [this, blocks = copyOf(bytesPerRank), site](Buffers at, Stream &on) {
+    return forward({data}, stream, [this, blocks = copyOf(bytesPerRank), site = siteOf(site)](Buffers at, Stream &on) {
       return inner.allGather(at[0], blocks, on, site);
     });
   }
   absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type,
                                       Buffer output, Buffer workspace, Stream &stream, const CallSite &site) override {
     return forward({data, output, workspace}, stream,
-                   [this, blocks = copyOf(elementsPerRank), type, site](Buffers at, Stream &on) {
+                   [this, blocks = copyOf(elementsPerRank), type, site = siteOf(site)](Buffers at, Stream &on) {
                      return inner.reduceScatter(at[0], blocks, type, at[1], at[2], on, site);
                    });
   }
   absl::StatusOr<Event> allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace, Stream &stream,
                                   const CallSite &site) override {
-    return forward({data, workspace}, stream, [this, elements, type, site](Buffers at, Stream &on) {
+    return forward({data, workspace}, stream, [this, elements, type, site = siteOf(site)](Buffers at, Stream &on) {
       return inner.allReduce(at[0], elements, type, at[1], on, site);
     });
   }
@@ -48,14 +51,18 @@ public:
                                  const CallSite &site) override {
     return forward({input, output}, stream,
                    [this, sends = copyOf(inputBytesPerRank), receives = copyOf(outputBytesPerRank),
-                    site](Buffers at, Stream &on) { return inner.allToAll(at[0], sends, at[1], receives, on, site); });
+                    site = siteOf(site)](Buffers at, Stream &on) {
+                     return inner.allToAll(at[0], sends, at[1], receives, on, site);
+                   });
   }
-  absl::Status barrier(const CallSite &site) override { return inner.barrier(site); }
+  absl::Status barrier(const CallSite &site) override { return inner.barrier(siteOf(site)); }
   absl::StatusOr<std::vector<std::string>> exchange(const std::string &mine, const CallSite &site) override {
-    return inner.exchange(mine, site);
+    return inner.exchange(mine, siteOf(site));
   }
 
 protected:
+  virtual CallSite siteOf(const CallSite &site) const { return site; }
+
   using Buffers = absl::Span<const Buffer>;
   /// Starts a collective of `inner` in these buffers, on this stream. It may be called after the call that it is for
   /// has returned: of that one's other arguments it has copies.

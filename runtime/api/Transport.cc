@@ -31,8 +31,9 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<Reading>> Transport::read(int64_t from, int tag, std::byte *room, int64_t bytes) {
-  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Message> received, receive(from, tag, room, bytes));
+absl::StatusOr<std::unique_ptr<Reading>> Transport::read(int64_t from, int tag, std::byte *room, int64_t bytes,
+                                                         const Frame &frame) {
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Message> received, receive(from, tag, room, bytes, frame));
   return std::make_unique<ReceivedReading>(std::move(received), room);
 }
 

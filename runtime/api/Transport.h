@@ -8,6 +8,7 @@
 #ifndef SPLITCAST_RUNTIME_API_TRANSPORT_H
 #define SPLITCAST_RUNTIME_API_TRANSPORT_H
 
+#include "runtime/api/Frame.h"
 #include "runtime/api/SharedMemory.h"
 
 #include "absl/status/statusor.h"
@@ -28,8 +29,10 @@ public:
   virtual ~Message() = default;
   /// Drives progress without blocking. Returns true once the message is done: the buffer of a send may then be reused,
   /// and the buffer of a receive is filled. Later calls then return true, too; after an error they return that error.
-  ///   Errors  Unavailable: the peer or the transport is lost. InvalidArgument: a message of another length arrived.
-  ///           ResourceExhausted: this process has no room to map what the peer sends (runtime/pull alone).
+  ///   Errors  Unavailable: the peer or the transport is lost. FailedPrecondition: the message has another frame
+  ///           than the receive; the text is what "rank 0 and rank 1" do (TransportChecks.h). InvalidArgument: it has
+  ///           the frame, but another length. ResourceExhausted: this process has no room to map what the peer sends
+  ///           (runtime/pull alone).
   virtual absl::StatusOr<bool> test() = 0;
 };
 
@@ -54,13 +57,17 @@ public:
   virtual int64_t rank() const = 0;
   virtual int64_t size() const = 0;
   /// Send to or receive from another rank. The memory is borrowed until the message is done. Several sends may borrow
-  /// the same memory at once. `bytes` is from 0 to 2^30.
+  /// the same memory at once. `bytes` is from 0 to 2^30. `frame` travels beside the bytes, is not counted among them,
+  /// and must be equal on both sides.
   ///   Errors  InvalidArgument: a rank, tag or size is out of bounds. Unavailable: the peer or the transport is lost.
-  virtual absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) = 0;
-  virtual absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes,
+                                                        const Frame &frame = {}) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes,
+                                                           const Frame &frame = {}) = 0;
   /// Like receive, but the bytes may stay in the sender's memory; the send is then done only once they are released.
   /// Otherwise they go to `room`, which is borrowed until the message is done.
-  virtual absl::StatusOr<std::unique_ptr<Reading>> read(int64_t from, int tag, std::byte *room, int64_t bytes);
+  virtual absl::StatusOr<std::unique_ptr<Reading>> read(int64_t from, int tag, std::byte *room, int64_t bytes,
+                                                        const Frame &frame = {});
   /// Returns zeroed memory, and sets `place` to a text by which other ranks join it. Returns null if not all ranks of
   /// this transport could join. Keep the memory until all have joined.
   ///   Errors  ResourceExhausted: the system does not have that much memory, or none that processes can share.

@@ -3,6 +3,7 @@
 
 #include "runtime/api/StatusMacros.h"
 #include "runtime/cuda/CudaStatus.h"
+#include "runtime/process/Patience.h"
 
 #include "absl/time/clock.h"
 
@@ -58,10 +59,11 @@ absl::Status askWatchers(absl::Duration waited) {
 /// Waits until `query` no longer returns cudaErrorNotReady. Meanwhile the
 /// watchers check their collectives.
 template <typename Query> absl::Status waitAndWatch(Query query, const std::string &what) {
-  const absl::Time begin = absl::Now();
+  Patience patience(absl::InfiniteDuration());
   cudaError_t state = query();
   for (; state == cudaErrorNotReady; state = query()) {
-    SPLITCAST_RETURN_IF_ERROR(askWatchers(absl::Now() - begin));
+    (void)patience.isOver();
+    SPLITCAST_RETURN_IF_ERROR(askWatchers(patience.waitedFor()));
     std::this_thread::yield();
   }
   absl::Status status = cudaStatus(state, what);

@@ -327,6 +327,9 @@ absl::StatusOr<Executor::Step> Executor::bindCollective(exec::CollectiveOp op, S
   return Step{op, *stream, prepare, run};
 }
 
+/// The call site of all collectives of plans.
+static const uint64_t kPlanSite = digestOf("a collective of a plan");
+
 absl::StatusOr<Executor::Start> Executor::bindStart(exec::CollectiveOp op) {
   absl::StatusOr<Stream *> stream = streamOf(op.getStream());
   absl::StatusOr<ElementType> type = storedTypeOf(op.getType());
@@ -334,6 +337,10 @@ absl::StatusOr<Executor::Start> Executor::bindStart(exec::CollectiveOp op) {
     SPLITCAST_RETURN_IF_ERROR(status);
   CallSite site{absl::StrCat(op.getRule().name, " of '", op.getWhat().str(), "' (collective ", op.getTicket(), " of @",
                              op->getParentOfType<exec::PlanOp>().getSymName().str(), ")")};
+  // The ranks of a group have the same collectives in the same order, but their
+  // plans may number and name them in other ways: a stage of a pipeline has
+  // fewer. What tells them apart is the run, and how many came before.
+  site.tag = kPlanSite;
   auto resolveAny = [&](std::optional<exec::RangeAttr> range) { return range ? resolve(*range) : Buffer(); };
   PreparedCollective collective(exec::callOf(op, groups->groupOf(op)), *type, resolve(op.getData()),
                                 resolveAny(op.getOutput()), resolveAny(op.getWorkspace()));

@@ -5,6 +5,7 @@
 #include "runtime/io/Random.h"
 #include "runtime/io/Safetensors.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -88,6 +89,12 @@ absl::StatusOr<const VariableInfo *> Variables::find(const std::string &name) co
   return absl::NotFoundError(absl::StrCat("the module has no variable @", name));
 }
 
+void Variables::leaveOutOfFiles(const std::vector<std::string> &names) {
+  for (VariableInfo &variable : variables)
+    if (absl::c_linear_search(names, variable.name))
+      variable.isLeftOut = true;
+}
+
 std::vector<const VariableInfo *> Variables::known(absl::FunctionRef<bool(const std::string &)> isThere,
                                                    std::vector<std::string> &kept) const {
   const std::vector<const VariableInfo *> all = stored();
@@ -105,8 +112,10 @@ std::vector<const VariableInfo *> Variables::known(absl::FunctionRef<bool(const 
 
 std::vector<VariableInfo> Variables::of(int64_t rank) const {
   std::vector<VariableInfo> result;
-  for (const VariableInfo *variable : stored()) {
-    result.push_back(*variable);
+  for (const VariableInfo &variable : variables) {
+    if (variable.isCarried)
+      continue;
+    result.push_back(variable);
     place(result.back(), rank);
   }
   return result;
@@ -314,9 +323,9 @@ absl::Status Variables::initialize(const VariableInfo &variable, uint64_t seed) 
 // Files
 //===----------------------------------------------------------------------===//
 
-absl::Status Variables::agree(const absl::Status &mine, const std::string &what) {
+absl::Status Variables::agree(const absl::Status &mine, const CallSite &what) {
   std::string text = mine.ok() ? "" : absl::StrCat(static_cast<int>(mine.code()), " ", std::string(mine.message()));
-  absl::StatusOr<std::vector<std::string>> all = communicator.exchange(text, {what});
+  absl::StatusOr<std::vector<std::string>> all = communicator.exchange(text, what);
   if (!all.ok())
     return mine.ok() ? all.status() : mine;
   SPLITCAST_RETURN_IF_ERROR(mine);
@@ -334,7 +343,7 @@ absl::Status Variables::agree(const absl::Status &mine, const std::string &what)
 std::vector<const VariableInfo *> Variables::stored() const {
   std::vector<const VariableInfo *> result;
   for (const VariableInfo &variable : variables)
-    if (!variable.isCarried)
+    if (!variable.isCarried && !variable.isLeftOut)
       result.push_back(&variable);
   return result;
 }
@@ -349,7 +358,7 @@ absl::Status Variables::load(const std::string &path) {
     status = checkAll(*file, all);
   for (const StoredTensor &tensor : file.ok() ? file->tensors() : std::vector<StoredTensor>())
     if (absl::StatusOr<const VariableInfo *> known = find(tensor.name);
-        status.ok() && (!known.ok() || (*known)->isCarried))
+        status.ok() && (!known.ok() || (*known)->isCarried || (*known)->isLeftOut))
       status = absl::InvalidArgumentError(
           absl::StrCat("file '", path, "' has a tensor '", tensor.name,
                        "', which is not a variable of the module; load a file that was saved "
@@ -400,7 +409,8 @@ absl::StatusOr<LoadedVariables> Variables::loadKnown(const std::string &path) {
   for (const VariableInfo *variable : this->known(isThere, result.kept))
     known.push_back({variable, variable->name});
   for (const StoredTensor &tensor : file.ok() ? file->tensors() : std::vector<StoredTensor>())
-    if (absl::StatusOr<const VariableInfo *> variable = find(tensor.name); !variable.ok() || (*variable)->isCarried)
+    if (absl::StatusOr<const VariableInfo *> variable = find(tensor.name);
+        !variable.ok() || (*variable)->isCarried || (*variable)->isLeftOut)
       result.unused.push_back(tensor.name);
   absl::Status status = file.status();
   if (status.ok() && known.empty())

@@ -38,6 +38,7 @@ struct VariableInfo {
   bool isSet = true;            ///< whether this rank sets them; if not, another rank sets the copy that both share
   mlir::Attribute init;         ///< null: the variable begins as zero
   bool isCarried = false;       ///< its value lives for one step: it is neither saved nor loaded
+  bool isLeftOut = false;       ///< by leaveOutOfFiles: it is neither saved nor loaded, either
   bool isState = false;         ///< whether it is the state that an optimizer keeps for one variable
   bool isWeight = true;         ///< whether it is neither such state nor a count or rate (a frozen scalar)
 
@@ -57,6 +58,8 @@ public:
                                                            Communicator &communicator, const Executor &executor);
 
   const std::vector<VariableInfo> &all() const { return variables; }
+  /// Leaves these variables out of files from now on. Every rank names the same; unknown names are ignored.
+  void leaveOutOfFiles(const std::vector<std::string> &names);
   ///   Errors  NotFound: the module has no such variable.
   absl::StatusOr<const VariableInfo *> find(const std::string &name) const;
 
@@ -89,7 +92,7 @@ public:
   ///   Errors  OutOfRange: the variable has fewer elements.
   absl::Status writeElements(const VariableInfo &variable, const sbp::Interval &elements, const void *data);
 
-  /// Saves all variables except the carried ones. Every rank calls this and the following methods.
+  /// Saves all variables, except those that are carried or left out. Every rank calls this and the following methods.
   absl::Status save(const std::string &path);
   /// Like save, but copies the variables now and writes the copies in the background, so that later calls may change
   /// the variables.
@@ -97,8 +100,8 @@ public:
   absl::StatusOr<std::unique_ptr<PendingSave>> beginSave(const std::string &path);
   /// Returns the bytes of these copies on this rank; they stay allocated from the first beginSave on.
   int64_t snapshotBytes() const;
-  /// Loads all variables except the carried ones. The file has exactly these. Nothing is changed if a rank finds an
-  /// error in the file's header.
+  /// Loads the variables that save() saves. The file has exactly these. Nothing is changed if a rank finds an error in
+  /// the file's header.
   absl::Status load(const std::string &path);
   /// Loads the weights alone, whose names are matched after renaming. Returns the names of the file's tensors that are
   /// no weights.
@@ -130,7 +133,7 @@ private:
   /// Sets this rank's pieces, part by part, to the data that `fill` makes.
   absl::Status writeParts(const VariableInfo &variable,
                           absl::FunctionRef<absl::Status(const Part &, std::vector<char> &)> fill);
-  std::vector<const VariableInfo *> stored() const; ///< all but the carried ones
+  std::vector<const VariableInfo *> stored() const; ///< those that save() saves
   friend class PendingSave;
   /// Rank 0 creates the file under a temporary name, and the other ranks open it.
   absl::StatusOr<SafetensorsWriter> openWriter(const std::string &path);
@@ -143,7 +146,7 @@ private:
   static Buffer pieceOf(const VariableInfo &variable);
   /// Returns OK if `mine` is OK on all ranks, and otherwise an error on all: a rank's own, or that of the first rank
   /// that has one.
-  absl::Status agree(const absl::Status &mine, const std::string &what);
+  absl::Status agree(const absl::Status &mine, const CallSite &what);
 
   Device &device;
   Communicator &communicator;

@@ -116,11 +116,11 @@ private:
   // Kernels
   //===--------------------------------------------------------------------===//
 
-  /// Keys that are not seen have the lowest score, as in the definition of the
-  /// op, and weigh 0.
+  /// Keys that are not seen have a score of -infinity, as in the definition of
+  /// the op, and weigh 0. A maximum of -infinity is not subtracted.
   void emitSoftmax(ValueRange arguments) {
     Value scores = arguments[0], scale = real(kernels.scale), zero = real(0),
-          lowest = real(std::numeric_limits<float>::lowest() / 4);
+          unseen = real(-std::numeric_limits<double>::infinity());
     Value yes = b.create<arith::ConstantOp>(loc, b.getBoolAttr(true)),
           no = b.create<arith::ConstantOp>(loc, b.getBoolAttr(false)), end = endOfRow();
     const Values keys = keysOfThread();
@@ -133,15 +133,17 @@ private:
         Value entry = load(arguments[1], at);
         Value off = b.create<arith::ConstantOp>(loc, b.getZeroAttr(entry.getType()));
         Value isOn = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, entry, off);
-        return {choose(isOn, score, lowest), isOn};
+        return {choose(isOn, score, unseen), isOn};
       };
-      const Values found = ofSeen(nth, key, end, scoreOf, {lowest, no});
+      const Values found = ofSeen(nth, key, end, scoreOf, {unseen, no});
       values.push_back(found[0]);
       seen.push_back(found[1]);
     }
     Value max = ofRow<arith::MaximumFOp>(values);
+    Value isUnseen = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, max, unseen);
+    Value shift = choose(isUnseen, zero, max);
     for (auto [value, isSeen] : llvm::zip(values, seen))
-      value = choose(isSeen, b.create<math::ExpOp>(loc, make<arith::SubFOp>(value, max)), zero);
+      value = choose(isSeen, b.create<math::ExpOp>(loc, make<arith::SubFOp>(value, shift)), zero);
     Value sum = ofRow<arith::AddFOp>(values), one = real(1);
     Value isNone = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, sum, zero);
     Value share = make<arith::DivFOp>(one, choose(isNone, one, sum));

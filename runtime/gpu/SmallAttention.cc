@@ -1,7 +1,6 @@
 #include "runtime/api/LaunchCheck.h"
 #include "runtime/api/StatusMacros.h"
 #include "runtime/gpu/AttentionCall.h"
-#include "runtime/gpu/KernelCall.h"
 #include "runtime/gpu/ThreadKernel.h"
 
 #include "mlir/AsmParser/AsmParser.h"

@@ -216,11 +216,17 @@ private:
   // Scores
   //===--------------------------------------------------------------------===//
 
-  /// Scores of keys that are not seen: low, but finite, as in the definition of the op.
-  Value lowest() { return real(std::numeric_limits<float>::lowest() / 4); }
+  /// Scores of keys that are not seen, as in the definition of the op: their exponential is 0.
+  Value unseen() { return real(-std::numeric_limits<double>::infinity()); }
+
+  /// Returns what is subtracted from the scores of a row: their maximum, or 0 if that is -infinity, whose difference to
+  /// itself would be a NaN.
+  Value shiftOf(Value max) {
+    return choose(b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, max, unseen()), real(0), max);
+  }
 
   /// Scales products of own rows and rows of a tile, which begins at `first`; pairs that do not see each other get the
-  /// lowest score. Own rows are positions, or keys if `areKeys`. `mayHide` says whether there is such a pair in the
+  /// score unseen(). Own rows are positions, or keys if `areKeys`. `mayHide` says whether there is such a pair in the
   /// tile.
   Sums scoresOf(Sums products, Value first, bool areKeys, Value mayHide) {
     for (Values &of : products)
@@ -240,7 +246,7 @@ private:
               Value isSeen = areKeys ? sees(other, ownRow) : sees(ownRow, other);
               if (isRagged)
                 isSeen = make<arith::AndIOp>(isSeen, isBelow(other, number(others)));
-              score = choose(isSeen, score, lowest());
+              score = choose(isSeen, score, unseen());
             }
           return flat(products);
         },
@@ -290,25 +296,26 @@ private:
         for (const size_t odd : {0, 1})
           max = make<arith::MaximumFOp>(max, of[2 * row + odd]);
       max = ofRow<arith::MaximumFOp>(max);
-      scales.push_back(exp(make<arith::SubFOp>(state.max[row], max)));
+      Value shift = shiftOf(max);
+      scales.push_back(exp(make<arith::SubFOp>(state.max[row], shift)));
       state.max[row] = max;
       state.sum[row] = make<arith::MulFOp>(state.sum[row], scales.back());
       for (Values &of : scores)
         for (const size_t odd : {0, 1}) {
           Value &score = of[2 * row + odd];
-          score = exp(make<arith::SubFOp>(score, max));
+          score = exp(make<arith::SubFOp>(score, shift));
           state.sum[row] = make<arith::AddFOp>(state.sum[row], score);
         }
     }
     return scales;
   }
 
-  /// Returns 1 over the sum of a row, or 0 for a row that sees no key.
+  /// Returns 1 over the sum of a row, or 0 for a row that sees no key, or only scores of -infinity.
   Values shares(RowState &state) {
     Values result;
     for (const size_t row : {0, 1}) {
       Value sum = ofRow<arith::AddFOp>(state.sum[row]);
-      Value isNone = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, state.max[row], lowest());
+      Value isNone = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, state.max[row], unseen());
       result.push_back(choose(isNone, real(0), make<arith::DivFOp>(real(1), sum)));
     }
     return result;
@@ -321,7 +328,7 @@ private:
   void emitForward() {
     launchBlocks(call.positions, kernels.isCausal, kForward, [&](Value first) {
       const SmallVector<Values> queries = ownElements(query);
-      Values start = {lowest(), lowest(), real(0), real(0)};
+      Values start = {unseen(), unseen(), real(0), real(0)};
       llvm::append_range(start, zeros(4 * depth));
       const Values end = walk(number(0), endOfKeys(first), kForward, start, [&](Value firstKey, const Values &carried) {
         fillTiles(key, value, firstKey, kForward);
@@ -382,10 +389,10 @@ private:
     });
   }
 
-  /// Finds the largest score of each own row, and by what its exponentials are multiplied (`sum`), and the sum over
-  /// keys of probabilities times their gradients (`product`).
+  /// Finds what is subtracted from the scores of each own row (`max`), and by what its exponentials are multiplied
+  /// (`sum`), and the sum over keys of probabilities times their gradients (`product`).
   RowState statisticsOf(ArrayRef<Values> queries, ArrayRef<Values> gradients, Value first, Value endKey) {
-    const Values start = {lowest(), lowest(), real(0), real(0), real(0), real(0)};
+    const Values start = {unseen(), unseen(), real(0), real(0), real(0), real(0)};
     const Values end =
         walk(number(0), endKey, rowsOfTile(), start, [&](Value firstKey, const Values &carried) -> Values {
           fillTiles(key, value, firstKey, rowsOfTile());
@@ -405,8 +412,10 @@ private:
         });
     RowState state = {{end[0], end[1]}, {end[2], end[3]}, {end[4], end[5]}};
     state.sum = shares(state);
-    for (const size_t row : {0, 1})
+    for (const size_t row : {0, 1}) {
+      state.max[row] = shiftOf(state.max[row]);
       state.product[row] = make<arith::MulFOp>(ofRow<arith::AddFOp>(state.product[row]), state.sum[row]);
+    }
     return state;
   }
 

@@ -56,9 +56,9 @@ class HostDevice : public Device {
 public:
   explicit HostDevice(const HostDeviceOptions &options)
       : pool(std::make_shared<WorkerPool>(std::max(1, options.threads))), memory(memoryOf(options)),
-        jit(std::make_shared<Jit>(
-            JitOptions{pool->threads(), options.objectCacheDir, targetOf(options), pool, options.namesForPerf})) {
-    if (options.namesForPerf)
+        jit(std::make_shared<Jit>(JitOptions{pool->threads(), options.objectCacheDir, targetOf(options), pool,
+                                             options.namesForPerf, options.warns})) {
+    if (jit->namesForPerf())
       nameLibraryCodeForPerf();
   }
 

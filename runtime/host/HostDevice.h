@@ -19,8 +19,9 @@ struct HostDeviceOptions {
   /// The number of threads that compile kernels and that divide the work of a kernel or library call; less than 1
   /// means 1. Results do not depend on it, in any bit.
   int threads = 1;
-  /// The directory in which compiled kernels are kept. Processes may share it, and it is made if it is missing. If it
-  /// is empty, no kernels are kept.
+  /// The directory in which compiled kernels are kept. Processes of one user may share it, and it is made if it is
+  /// missing. If it is empty, no kernels are kept; nor if others could write to it, since its files are executed
+  /// (runtime/io/OwnDirectory.h).
   std::string objectCacheDir;
   /// Whether an inaccessible page follows each allocation, to find kernels that run past a buffer. An allocation is
   /// then aligned only to the largest power of two, up to 4096, that divides its size.
@@ -32,6 +33,9 @@ struct HostDeviceOptions {
   bool anyOrder = false;
   /// The memory from which buffers are allocated. If it is null, the device has its own, with `guardPages`.
   std::shared_ptr<HostMemory> memory = nullptr;
+  /// Whether it is said, on stderr and once, why `objectCacheDir` is not used. It is enough if one rank of a machine
+  /// says so.
+  bool warns = true;
 };
 
 /// Creates the CPU as a device. It must outlive its buffers and streams; kernels and library calls may outlive it.

@@ -52,10 +52,6 @@ const Dtype *findDtype(const std::string &name) {
 
 absl::Status invalid(const std::string &text) { return absl::InvalidArgumentError(text); }
 
-bool isSize(const Json &value) {
-  return value.is_number_unsigned() && value.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX);
-}
-
 /// Returns the product of the extents and `factor`, or nullopt if an extent is
 /// negative or a product exceeds 2^63 - 1.
 std::optional<int64_t> product(const std::vector<int64_t> &shape, int64_t factor) {
@@ -67,107 +63,210 @@ std::optional<int64_t> product(const std::vector<int64_t> &shape, int64_t factor
 
 std::string describe(const std::vector<int64_t> &shape) { return Json(shape).dump(); }
 
-/// Refuses objects that have a name twice (of which the parser alone would keep the last) and values that are nested
-/// deeper than a header needs. (The parser's callback could do this, but it looks through all of an object's members
-/// whenever one of them ends.)
-class StrictReader final : public nlohmann::json_sax<Json> {
-public:
-  std::string problem;
+constexpr absl::string_view kMembers[] = {"dtype", "shape", "data_offsets"};
 
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t &) override { return true; }
-  bool string(string_t &) override { return true; }
-  bool binary(binary_t &) override { return true; }
-  bool start_object(std::size_t) override { return open(); }
-  bool end_object() override { return close(); }
-  bool start_array(std::size_t) override { return open(); }
-  bool end_array() override { return close(); }
-  bool parse_error(std::size_t, const std::string &, const nlohmann::detail::exception &) override {
-    problem = "it is not JSON";
-    return false;
-  }
-  bool key(string_t &name) override {
-    if (names.back().insert(name).second)
-      return true;
-    problem = absl::StrCat("it has the name '", name, "' twice");
-    return false;
-  }
-
-private:
-  bool open() {
-    constexpr size_t kMostLevels = 3;
-    if (names.size() == kMostLevels) {
-      problem = "its values are nested more than three deep";
-      return false;
-    }
-    names.emplace_back();
-    return true;
-  }
-  bool close() {
-    names.pop_back();
-    return true;
-  }
-
-  std::vector<std::set<std::string>> names; ///< of the objects and arrays that are open
+/// What a header says of a tensor.
+struct Entry {
+  std::string name;
+  int members = 0;              ///< those of kMembers that it has: bit i stands for the i-th
+  std::set<std::string> others; ///< the names of further members, none of which is allowed
+  std::string dtype;            ///< the name, or what it is instead
+  bool isNamed = false;         ///< whether the dtype is a text
+  /// Nothing if the value is not a list of numbers from 0 to 2^63 - 1.
+  std::optional<std::vector<int64_t>> shape, offsets;
 };
 
-absl::StatusOr<Json> parseStrict(const std::string &text) {
-  StrictReader reader;
-  if (!Json::sax_parse(text, &reader))
-    return invalid(reader.problem);
-  Json json = Json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object())
-    return invalid(absl::StrCat("it is a JSON ", json.type_name(), "; an object is needed"));
-  return json;
-}
-
-absl::StatusOr<std::map<std::string, std::string>> parseMetadata(const Json &json) {
-  std::map<std::string, std::string> metadata;
-  if (!json.is_object())
-    return invalid(absl::StrCat("'__metadata__' is a JSON ", json.type_name(), "; an object of strings is needed"));
-  for (const auto &[name, value] : json.items()) {
-    if (!value.is_string())
-      return invalid(
-          absl::StrCat("'", name, "' in '__metadata__' is a JSON ", value.type_name(), "; only strings are allowed"));
-    metadata[name] = value.get<std::string>();
-  }
-  return metadata;
-}
-
-/// Parses the entry of a tensor. `begin` of the result counts from the start of
-/// the data.
-absl::StatusOr<StoredTensor> parseTensor(const std::string &name, const Json &json) {
-  auto wrong = [&](const std::string &text) { return invalid(absl::StrCat("tensor '", name, "' ", text)); };
-  if (!json.is_object() || json.size() != 3 || !json.contains("dtype") || !json.contains("shape") ||
-      !json.contains("data_offsets"))
+/// Returns the tensor. `begin` of the result counts from the start of the data.
+absl::StatusOr<StoredTensor> tensorOf(Entry entry) {
+  auto wrong = [&](const std::string &text) { return invalid(absl::StrCat("tensor '", entry.name, "' ", text)); };
+  if (entry.members != (1 << std::size(kMembers)) - 1 || !entry.others.empty())
     return wrong("is not an object of exactly dtype, shape and data_offsets");
-  const Json &dtype = json["dtype"], &shape = json["shape"], &offsets = json["data_offsets"];
   StoredTensor tensor;
-  tensor.name = name;
-  const Dtype *known = dtype.is_string() ? findDtype(dtype.get<std::string>()) : nullptr;
+  const Dtype *known = entry.isNamed ? findDtype(entry.dtype) : nullptr;
   if (!known)
     return wrong(absl::StrCat(
-        "has dtype ", dtype.dump(),
+        "has dtype ", entry.isNamed ? Json(entry.dtype).dump() : entry.dtype,
         "; F64, F32, F16, BF16, I64, I32, I8 and BOOL are supported, and other types of whole bytes are skipped"));
   tensor.dtype = known->name;
   tensor.type = known->type;
-  if (!shape.is_array() || !std::all_of(shape.begin(), shape.end(), isSize))
+  if (!entry.shape)
     return wrong("has a shape that is not a list of extents of at least 0");
-  tensor.shape = shape.get<std::vector<int64_t>>();
-  if (!offsets.is_array() || offsets.size() != 2 || !isSize(offsets[0]) || !isSize(offsets[1]) ||
-      offsets[0].get<int64_t>() > offsets[1].get<int64_t>())
+  tensor.shape = *std::move(entry.shape);
+  if (!entry.offsets || entry.offsets->size() != 2 || entry.offsets->front() > entry.offsets->back())
     return wrong("has data_offsets that are not [begin, end] with 0 <= begin <= end");
-  tensor.begin = offsets[0].get<int64_t>();
-  tensor.bytes = offsets[1].get<int64_t>() - tensor.begin;
+  tensor.begin = entry.offsets->front();
+  tensor.bytes = entry.offsets->back() - tensor.begin;
   std::optional<int64_t> bytes = product(tensor.shape, known->bytes);
   if (!bytes || *bytes != tensor.bytes)
     return wrong(absl::StrCat("has ", tensor.bytes, " bytes by its data_offsets, but shape ", describe(tensor.shape),
                               " of ", tensor.dtype, " has ", bytes ? absl::StrCat(*bytes) : "more than 2^63 - 1"));
   tensor.elements = *bytes / known->bytes;
+  tensor.name = std::move(entry.name);
   return tensor;
+}
+
+/// Reads a header in one pass, as its values come: a tree of them would take
+/// several times as long and as much memory.
+class HeaderReader final : public nlohmann::json_sax<Json> {
+public:
+  explicit HeaderReader(SafetensorsLayout &layout) : layout(layout) {}
+  absl::Status problem = invalid("it is not JSON");
+
+  bool null() override { return other("null", "null"); }
+  bool boolean(bool value) override { return other("boolean", value ? "true" : "false"); }
+  bool number_integer(number_integer_t value) override { return other("number", absl::StrCat(value)); }
+  bool number_float(number_float_t, const string_t &text) override { return other("number", text); }
+  bool binary(binary_t &) override { return other("binary", "binary"); }
+  bool start_array(std::size_t) override { return open("array"); }
+  bool end_array() override { return close(); }
+  bool start_object(std::size_t) override { return open("object"); }
+  bool end_object() override { return close(); }
+  bool parse_error(std::size_t, const std::string &, const nlohmann::detail::exception &) override { return false; }
+
+  bool number_unsigned(number_unsigned_t value) override {
+    if (depth < 3 || value > static_cast<uint64_t>(INT64_MAX))
+      return other("number", absl::StrCat(value));
+    if (numbers)
+      numbers->push_back(static_cast<int64_t>(value));
+    return true;
+  }
+
+  bool string(string_t &value) override {
+    if (depth == 2 && isMetadata) {
+      *metadata = std::move(value);
+      return true;
+    }
+    if (depth == 2 && lastName == "dtype") {
+      entry.dtype = std::move(value);
+      entry.isNamed = true;
+      return true;
+    }
+    return other("string", Json(value).dump());
+  }
+
+  bool key(string_t &name) override {
+    lastName = std::move(name);
+    if (depth == 1)
+      return begin();
+    // Objects of depth 3 are part of no legal header, so their names are not looked at.
+    return depth == 3 || (isMetadata ? beginText() : beginMember()) ||
+           refuse(absl::StrCat("it has the name '", lastName, "' twice"));
+  }
+
+private:
+  bool refuse(const std::string &text) {
+    problem = invalid(text);
+    return false;
+  }
+
+  /// Begins a member of the header.
+  bool begin() {
+    isMetadata = lastName == kMetadata;
+    if (isMetadata && hasMetadata)
+      return refuse("it has the name '__metadata__' twice");
+    hasMetadata |= isMetadata;
+    entry = Entry();
+    entry.name = lastName;
+    return true;
+  }
+
+  /// Begin a text of the metadata, or a member of a tensor; false if it has been there before.
+  bool beginText() {
+    const auto [place, isNew] = layout.metadata.try_emplace(lastName);
+    metadata = &place->second;
+    return isNew;
+  }
+  bool beginMember() {
+    const auto *known = std::find(std::begin(kMembers), std::end(kMembers), lastName);
+    if (known == std::end(kMembers))
+      return entry.others.insert(lastName).second;
+    const int bit = 1 << (known - std::begin(kMembers));
+    const bool isNew = (entry.members & bit) == 0;
+    entry.members |= bit;
+    return isNew;
+  }
+
+  /// Takes a value that is of no use where it is, of this JSON type, with this text.
+  bool other(const char *type, const std::string &text) {
+    if (depth == 1 && isMetadata)
+      return refuse(absl::StrCat("'__metadata__' is a JSON ", type, "; an object of strings is needed"));
+    if (depth == 1)
+      return finish();
+    if (isMetadata)
+      return refuse(absl::StrCat("'", lastName, "' in '__metadata__' is a JSON ", type, "; only strings are allowed"));
+    if (depth == 2 && lastName == "dtype")
+      entry.dtype = text;
+    if (depth == 3 && numbers)
+      areNumbers = false;
+    return true;
+  }
+
+  bool open(const char *type) {
+    const bool isTensor = depth == 1 && !isMetadata && type == absl::string_view("object");
+    const bool isNotObject = depth == 1 && type != absl::string_view("object");
+    if (depth == 3)
+      return refuse("its values are nested more than three deep");
+    if ((isNotObject || (depth == 2 && isMetadata)) && !other(type, type))
+      return false;
+    if (depth == 2 && !isMetadata)
+      openList(type);
+    hasEntry = depth == 1 ? isTensor : hasEntry;
+    ++depth;
+    return true;
+  }
+
+  /// Begins a list of numbers, if this is the place of one.
+  void openList(const char *type) {
+    (void)other(type, absl::StrCat("of the JSON type ", type));
+    numbers = nullptr;
+    areNumbers = type == absl::string_view("array");
+    std::optional<std::vector<int64_t>> *list = lastName == "shape"          ? &entry.shape
+                                                : lastName == "data_offsets" ? &entry.offsets
+                                                                             : nullptr;
+    if (list && areNumbers)
+      numbers = &list->emplace();
+  }
+
+  bool close() {
+    --depth;
+    if (depth == 2 && numbers && !areNumbers)
+      (lastName == "shape" ? entry.shape : entry.offsets).reset();
+    if (depth == 2)
+      numbers = nullptr;
+    return depth != 1 || !hasEntry || finish();
+  }
+
+  /// Ends a member that is a tensor, or should be one.
+  bool finish() {
+    hasEntry = false;
+    absl::StatusOr<StoredTensor> tensor = tensorOf(std::move(entry));
+    if (!tensor.ok()) {
+      problem = tensor.status();
+      return false;
+    }
+    layout.tensors.push_back(*std::move(tensor));
+    return true;
+  }
+
+  SafetensorsLayout &layout;
+  int depth = 0;                           ///< how many objects and arrays are open
+  std::string lastName;                    ///< the last name
+  std::string *metadata = nullptr;         ///< the text that comes next, within the metadata
+  bool isMetadata = false;                 ///< whether the member of the header is the metadata
+  bool hasMetadata = false;                ///< whether the header has had metadata
+  bool hasEntry = false;                   ///< whether the object of a tensor is open
+  Entry entry;                             ///< of the member of the header, if it is a tensor
+  std::vector<int64_t> *numbers = nullptr; ///< the list that is open
+  bool areNumbers = false;                 ///< whether it has had nothing but numbers
+};
+
+/// Sorts the tensors by name, of which each must have its own.
+absl::Status sortByName(std::vector<StoredTensor> &tensors) {
+  std::sort(tensors.begin(), tensors.end(),
+            [](const StoredTensor &a, const StoredTensor &b) { return a.name < b.name; });
+  const auto twice = std::adjacent_find(tensors.begin(), tensors.end(),
+                                        [](const StoredTensor &a, const StoredTensor &b) { return a.name == b.name; });
+  return twice == tensors.end() ? absl::OkStatus() : invalid(absl::StrCat("it has the name '", twice->name, "' twice"));
 }
 
 /// Checks that the tensors, in the order of their bytes, cover [0, dataBytes)
@@ -201,15 +300,10 @@ absl::StatusOr<SafetensorsLayout> parseSafetensorsHeader(const std::string &text
   layout.dataBegin = kSafetensorsLengthBytes + static_cast<int64_t>(text.size());
   if (text.empty() || text[0] != '{')
     return invalid("it does not begin with '{'");
-  SPLITCAST_ASSIGN_OR_RETURN(Json json, parseStrict(text));
-  for (const auto &[name, value] : json.items()) {
-    if (name == kMetadata) {
-      SPLITCAST_ASSIGN_OR_RETURN(layout.metadata, parseMetadata(value));
-      continue;
-    }
-    SPLITCAST_ASSIGN_OR_RETURN(StoredTensor tensor, parseTensor(name, value));
-    layout.tensors.push_back(std::move(tensor));
-  }
+  HeaderReader reader(layout);
+  if (!Json::sax_parse(text, &reader))
+    return reader.problem;
+  SPLITCAST_RETURN_IF_ERROR(sortByName(layout.tensors));
   SPLITCAST_RETURN_IF_ERROR(checkCover(layout.tensors, fileBytes - layout.dataBegin));
   for (StoredTensor &tensor : layout.tensors)
     tensor.begin += layout.dataBegin;

@@ -6,19 +6,35 @@
 
 #include "absl/strings/numbers.h"
 
+#include <csignal>
 #include <cstdlib>
+#include <sys/prctl.h>
 
 namespace splitcast::runtime {
 
-absl::StatusOr<std::unique_ptr<Job>> createJob(absl::Duration timeout) {
+namespace {
+
+/// Makes this process end, as by SIGTERM, when torchrun's agent dies, which
+/// otherwise leaves its ranks behind. (mpirun ends its own, and so does
+/// splitcast.launch. What started other processes may be meant to end first.)
+void endWithAgent() {
+  if (std::getenv("TORCHELASTIC_RUN_ID"))
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Job>> createJob(absl::Duration timeout,
+                                               std::function<void(const absl::Status &)> endProcess) {
   if (!MpiRuntime::isLaunched()) {
     SPLITCAST_ASSIGN_OR_RETURN(std::optional<Rendezvous> rendezvous, TcpJob::fromEnvironment());
     if (rendezvous.has_value()) {
       rendezvous->timeout = timeout;
+      endWithAgent();
       return TcpJob::create(*rendezvous);
     }
   }
-  return MpiRuntime::create();
+  return MpiRuntime::create(timeout, std::move(endProcess));
 }
 
 int64_t rankFromEnvironment() {

@@ -2,13 +2,17 @@
 
 #include "runtime/api/StatusMacros.h"
 #include "runtime/mpi/MpiTransport.h"
+#include "runtime/process/Patience.h"
 #include "runtime/process/ProcessHealth.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
+#include <chrono>
 #include <cstdlib>
+#include <future>
 #include <optional>
+#include <thread>
 #include <unistd.h>
 
 namespace splitcast::runtime {
@@ -29,18 +33,49 @@ std::optional<int64_t> launchedRanks() {
   return 0;
 }
 
+/// While it lives, limits how long MPI may wait for other ranks.
+class MeetingLimit {
+public:
+  MeetingLimit(absl::Duration limit, const MpiRuntime::EndProcess &endProcess) {
+    if (limit != absl::InfiniteDuration())
+      watcher = std::thread([this, limit, &endProcess] { watch(limit, endProcess); });
+  }
+  ~MeetingLimit() {
+    met.set_value();
+    if (watcher.joinable())
+      watcher.join();
+  }
+
+private:
+  void watch(absl::Duration limit, const MpiRuntime::EndProcess &endProcess) {
+    const std::future<void> all = met.get_future();
+    for (Patience patience(limit); !patience.isOver();)
+      if (all.wait_for(std::chrono::milliseconds(50)) == std::future_status::ready)
+        return;
+    if (endProcess)
+      endProcess(absl::DeadlineExceededError(
+          absl::StrCat("has waited ", absl::FormatDuration(limit),
+                       " for all ranks to start MPI: one has not begun, or is stopped; look for its process, or raise "
+                       "--timeout")));
+    _exit(1);
+  }
+
+  std::promise<void> met;
+  std::thread watcher;
+};
+
 } // namespace
 
 bool MpiRuntime::isLaunched() {
   return std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_RANK") || std::getenv("PMIX_RANK");
 }
 
-absl::StatusOr<std::unique_ptr<MpiRuntime>> MpiRuntime::create() {
+absl::StatusOr<std::unique_ptr<MpiRuntime>> MpiRuntime::create(absl::Duration timeout, EndProcess endProcess) {
   static bool created = false;
   if (created)
     return absl::FailedPreconditionError("a process can create only one MpiRuntime, and it already has");
   created = true;
-  std::unique_ptr<MpiRuntime> runtime(new MpiRuntime);
+  std::unique_ptr<MpiRuntime> runtime(new MpiRuntime(timeout, std::move(endProcess)));
   std::optional<int64_t> expected = launchedRanks();
   if (expected)
     SPLITCAST_RETURN_IF_ERROR(runtime->initialize(*expected));
@@ -50,6 +85,7 @@ absl::StatusOr<std::unique_ptr<MpiRuntime>> MpiRuntime::create() {
 }
 
 absl::Status MpiRuntime::initialize(int64_t expectedRanks) {
+  const MeetingLimit limit(timeout, endProcess);
   int provided = MPI_THREAD_SINGLE;
   SPLITCAST_RETURN_IF_ERROR(mpiStatus(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init"));
   state = std::make_shared<MpiState>();
@@ -93,6 +129,7 @@ MpiRuntime::~MpiRuntime() {
 absl::StatusOr<std::unique_ptr<Transport>> MpiRuntime::createTransport() {
   if (!state)
     return createSingleTransport();
+  const MeetingLimit limit(timeout, endProcess);
   MPI_Comm own = MPI_COMM_NULL;
   SPLITCAST_RETURN_IF_ERROR(mpiStatus(MPI_Comm_dup(MPI_COMM_WORLD, &own), "MPI_Comm_dup"));
   return createMpiTransport(own, state);

@@ -14,6 +14,11 @@
 
 #include "runtime/api/Job.h"
 
+#include "absl/time/time.h"
+
+#include <functional>
+#include <utility>
+
 namespace splitcast::runtime {
 
 struct MpiState;
@@ -23,10 +28,16 @@ public:
   /// Returns whether the environment says that an MPI launcher started this process.
   static bool isLaunched();
 
-  /// Starts MPI, and waits until all ranks of the job have called it. Call it once per process.
+  /// What ends this process when a rank has not come: it is called with DeadlineExceeded, in a separate thread.
+  using EndProcess = std::function<void(const absl::Status &)>;
+
+  /// Starts MPI, and waits until all ranks of the job have called it. MPI itself waits for ever for a rank that is
+  /// stopped meanwhile, and nothing ends its wait: after `timeout` this process calls `endProcess` and exits with
+  /// status 1, and mpirun ends the other ranks. The same holds for createTransport(). Call it once per process.
   ///   Errors  Unavailable: MPI failed. FailedPrecondition: the launcher started another number of ranks than MPI knows
   ///           of, so that each would run alone; or this is a second call.
-  static absl::StatusOr<std::unique_ptr<MpiRuntime>> create();
+  static absl::StatusOr<std::unique_ptr<MpiRuntime>> create(absl::Duration timeout = absl::InfiniteDuration(),
+                                                            EndProcess endProcess = nullptr);
 
   /// Finalizes MPI, which waits for all ranks. If a message was given up or this process was told to end, it leaves
   /// MPI as it is, and mpirun ends the other ranks once this process exits. Destroy the transports before.
@@ -44,10 +55,12 @@ public:
   [[noreturn]] void abortJob(int code) override;
 
 private:
-  MpiRuntime() = default;
+  MpiRuntime(absl::Duration timeout, EndProcess endProcess) : timeout(timeout), endProcess(std::move(endProcess)) {}
   absl::Status initialize(int64_t expectedRanks);
   absl::Status findNode();
 
+  const absl::Duration timeout;
+  const EndProcess endProcess;
   std::shared_ptr<MpiState> state; ///< null if MPI was not started
   int64_t self = 0, ranks = 1, nodeRank = 0, nodeRanks = 1;
 };

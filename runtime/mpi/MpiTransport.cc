@@ -7,6 +7,9 @@
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <sched.h>
 
 namespace splitcast::runtime {
 
@@ -21,60 +24,132 @@ absl::Status mpiStatus(int code, const char *what) {
 
 namespace {
 
+/// How long a message that nobody needs any more may take until MPI is given
+/// up, which is then not finalized.
+constexpr std::chrono::milliseconds kGiveUpPatience{1000};
+
+/// A request of MPI and, if it has them, the header and the short contents that
+/// MPI sends from or receives to.
+struct Request {
+  MPI_Request handle = MPI_REQUEST_NULL;
+  std::unique_ptr<std::byte[]> memory;
+};
+
 class MpiMessage final : public Message {
 public:
-  MpiMessage(std::shared_ptr<MpiState> state, int64_t receivedBytes)
-      : state(std::move(state)), receivedBytes(receivedBytes) {}
+  MpiMessage(std::shared_ptr<MpiState> state, std::byte *data, int64_t bytes, const Frame &frame, bool isReceive)
+      : state(std::move(state)), data(data), header{frame, bytes}, isReceive(isReceive) {}
 
   ~MpiMessage() override {
-    if (request != MPI_REQUEST_NULL && !state->finalized)
-      giveUp();
+    if (!state->finalized)
+      for (Request *request : {&head, &rest})
+        giveUp(*request);
+  }
+
+  absl::Status send(const std::byte *from, int to, int tag, MPI_Comm communicator) {
+    const int64_t within = isInline() ? header.bytes : 0;
+    head.memory.reset(new std::byte[sizeof(MpiHeader) + within]);
+    std::memcpy(head.memory.get(), &header, sizeof(header));
+    if (within > 0)
+      std::memcpy(head.memory.get() + sizeof(header), from, within);
+    int code = MPI_Isend(head.memory.get(), static_cast<int>(sizeof(header) + within), MPI_UNSIGNED_CHAR, to, tag,
+                         communicator, &head.handle);
+    if (code == MPI_SUCCESS && !isInline())
+      code = MPI_Isend(from, static_cast<int>(header.bytes), MPI_BYTE, to, tag, communicator, &rest.handle);
+    return mpiStatus(code, "MPI_Isend");
+  }
+
+  /// The room for the header always has room for short contents, too, so that a
+  /// header arrives whatever is sent.
+  absl::Status receive(int from, int tag, MPI_Comm communicator) {
+    constexpr int64_t kRoom = sizeof(MpiHeader) + kInlineBytes;
+    head.memory.reset(new std::byte[kRoom]);
+    int code =
+        MPI_Irecv(head.memory.get(), static_cast<int>(kRoom), MPI_UNSIGNED_CHAR, from, tag, communicator, &head.handle);
+    if (code == MPI_SUCCESS && !isInline())
+      code = MPI_Irecv(data, static_cast<int>(header.bytes), MPI_BYTE, from, tag, communicator, &rest.handle);
+    return mpiStatus(code, "MPI_Irecv");
   }
 
   absl::StatusOr<bool> test() override {
     SPLITCAST_RETURN_IF_ERROR(failure);
-    if (request == MPI_REQUEST_NULL)
+    absl::StatusOr<bool> done = testHead();
+    if (done.ok() && *done)
+      done = testRest();
+    failure = done.status();
+    return done;
+  }
+
+private:
+  bool isInline() const { return header.bytes <= kInlineBytes; }
+
+  absl::StatusOr<bool> testHead() {
+    if (head.handle == MPI_REQUEST_NULL)
       return true;
-    int done = 0;
+    int done = 0, count = 0;
     MPI_Status status;
-    if (int code = MPI_Test(&request, &done, &status); code != MPI_SUCCESS)
-      return failure = testError(code);
-    if (!done || receivedBytes < 0)
+    if (int code = MPI_Test(&head.handle, &done, &status); code != MPI_SUCCESS)
+      return testError(code);
+    if (!done || !isReceive)
       return done != 0;
-    int count = 0;
-    MPI_Get_count(&status, MPI_BYTE, &count);
-    if (count != receivedBytes)
-      return failure = wrongLength(count, receivedBytes);
+    MPI_Get_count(&status, MPI_UNSIGNED_CHAR, &count);
+    MpiHeader arrived;
+    if (count < static_cast<int>(sizeof(arrived)))
+      return wrongLength(count, header.bytes);
+    std::memcpy(&arrived, head.memory.get(), sizeof(arrived));
+    if (arrived.frame != header.frame)
+      return unlikeFrame(arrived.frame, header.frame);
+    if (arrived.bytes != header.bytes)
+      return wrongLength(arrived.bytes, header.bytes);
+    if (isInline() && header.bytes > 0)
+      std::memcpy(data, head.memory.get() + sizeof(arrived), header.bytes);
     return true;
   }
 
-  MPI_Request request = MPI_REQUEST_NULL;
+  absl::StatusOr<bool> testRest() {
+    if (rest.handle == MPI_REQUEST_NULL)
+      return true;
+    int done = 0;
+    if (int code = MPI_Test(&rest.handle, &done, MPI_STATUS_IGNORE); code != MPI_SUCCESS)
+      return testError(code);
+    return done != 0;
+  }
 
-private:
-  absl::Status testError(int code) const {
+  static absl::Status testError(int code) {
     int errorClass = 0;
     MPI_Error_class(code, &errorClass);
     if (errorClass == MPI_ERR_TRUNCATE)
-      return absl::InvalidArgumentError(
-          absl::StrCat("a message of more than the expected ", receivedBytes, " bytes arrived"));
+      return absl::InvalidArgumentError("a longer message arrived than was expected");
     return mpiStatus(code, "MPI_Test");
   }
 
   /// A receive that no message has matched can be cancelled, and then no longer
   /// touches its buffer. A send cannot.
-  void giveUp() {
-    int done = 0;
-    if (receivedBytes >= 0)
-      MPI_Cancel(&request);
-    if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done)
+  void giveUp(Request &request) {
+    if (request.handle == MPI_REQUEST_NULL)
       return;
+    int done = 0;
+    if (isReceive)
+      MPI_Cancel(&request.handle);
+    // A message that is under way ends soon, and then MPI can be finalized. A process that was told to end has no time
+    // for it: mpirun kills it a second later, and it has yet to say for whom it waited.
+    const auto begin = std::chrono::steady_clock::now();
+    do {
+      if (MPI_Test(&request.handle, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done)
+        return;
+      sched_yield();
+    } while (!state->gaveUp && processHealth().ok() && std::chrono::steady_clock::now() - begin < kGiveUpPatience);
     state->gaveUp = true;
-    if (request != MPI_REQUEST_NULL)
-      MPI_Request_free(&request);
+    (void)request.memory.release(); // MPI may still use it
+    if (request.handle != MPI_REQUEST_NULL)
+      MPI_Request_free(&request.handle);
   }
 
   std::shared_ptr<MpiState> state;
-  int64_t receivedBytes; ///< the number of bytes to receive, or -1 for a send
+  std::byte *data; ///< where a receive writes
+  const MpiHeader header;
+  const bool isReceive;
+  Request head, rest; ///< `rest` is used for contents that are not sent with the header
   absl::Status failure;
 };
 
@@ -97,23 +172,19 @@ public:
   int64_t rank() const override { return self; }
   int64_t size() const override { return ranks; }
 
-  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) override {
+  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes,
+                                                const Frame &frame) override {
     SPLITCAST_RETURN_IF_ERROR(checkMessage(*this, to, tag, bytes));
-    auto message = std::make_unique<MpiMessage>(state, -1);
-    int code =
-        MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(to), tag, communicator, &message->request);
-    if (code != MPI_SUCCESS)
-      return mpiStatus(code, "MPI_Isend");
+    auto message = std::make_unique<MpiMessage>(state, nullptr, bytes, frame, /*isReceive=*/false);
+    SPLITCAST_RETURN_IF_ERROR(message->send(data, static_cast<int>(to), tag, communicator));
     return message;
   }
 
-  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) override {
+  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes,
+                                                   const Frame &frame) override {
     SPLITCAST_RETURN_IF_ERROR(checkMessage(*this, from, tag, bytes));
-    auto message = std::make_unique<MpiMessage>(state, bytes);
-    int code = MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(from), tag, communicator,
-                         &message->request);
-    if (code != MPI_SUCCESS)
-      return mpiStatus(code, "MPI_Irecv");
+    auto message = std::make_unique<MpiMessage>(state, data, bytes, frame, /*isReceive=*/true);
+    SPLITCAST_RETURN_IF_ERROR(message->receive(static_cast<int>(from), tag, communicator));
     return message;
   }
 
@@ -141,10 +212,12 @@ class SingleTransport final : public Transport {
 public:
   int64_t rank() const override { return 0; }
   int64_t size() const override { return 1; }
-  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *, int64_t bytes) override {
+  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *, int64_t bytes,
+                                                const Frame &) override {
     return checkMessage(*this, to, tag, bytes);
   }
-  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *, int64_t bytes) override {
+  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *, int64_t bytes,
+                                                   const Frame &) override {
     return checkMessage(*this, from, tag, bytes);
   }
   absl::Status health() override { return processHealth(); }

@@ -3,6 +3,10 @@
 // This implements Transport.h with MPI_Isend, MPI_Irecv and MPI_Test; each transport has an MPI communicator of its
 // own. MpiRuntime.h starts MPI, ends the job and makes the transports.
 //
+// MPI has no place for a frame. So a message of up to kInlineBytes is sent as one, of type MPI_UNSIGNED_CHAR, with an
+// MpiHeader in front. A longer one is sent where it lies, as MPI_BYTE, and its header goes ahead in a message of its
+// own, of which the sender and the receiver wait for nothing more.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_MPI_MPITRANSPORT_H
 #define SPLITCAST_RUNTIME_MPI_MPITRANSPORT_H
@@ -19,6 +23,16 @@ struct MpiState {
   /// Whether a message was given up on which MPI may still be working. MPI_Finalize would then wait for its peer.
   bool gaveUp = false;
 };
+
+/// What goes ahead of each message: 32 bytes.
+struct MpiHeader {
+  Frame frame;
+  int64_t bytes = 0; ///< of the message that follows
+};
+
+/// Messages of up to this many bytes are copied behind their header. MPI sends the whole of that eagerly, in one
+/// packet.
+inline constexpr int64_t kInlineBytes = 3968;
 
 /// Returns a transport on `communicator`. It owns the communicator, and makes MPI return errors instead of aborting.
 ///   Lifetime   It should be destroyed before MPI_Finalize. If it outlives MPI, it only frees its own memory.

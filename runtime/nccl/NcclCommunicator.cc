@@ -101,6 +101,9 @@ public:
 
   int64_t rank() const override { return control->rank(); }
   int64_t size() const override { return control->size(); }
+  int64_t numberOf(int64_t rank) const override { return control->numberOf(rank); }
+  uint32_t nextSession() override { return control->nextSession(); }
+  absl::Status agreeOnRun(const CallSite &site) override { return control->barrier(site); }
   int64_t chunkBytes() const override { return ccl::deviceChunkBytes(size(), options.roundBytes); }
 
   absl::StatusOr<Event> allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &stream,

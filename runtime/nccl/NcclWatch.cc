@@ -57,7 +57,7 @@ void NcclWatch::abandon(const absl::Status &status) {
 void NcclWatch::forgetDone() {
   while (!underWay.empty() && isCudaEventDone(underWay.front().event)) {
     underWay.pop_front();
-    lastProgress = absl::Now();
+    progress.restart();
   }
   captured.erase(std::remove_if(captured.begin(), captured.end(),
                                 [](const CapturedGraph &graph) { return graph.replays.expired(); }),
@@ -80,7 +80,7 @@ const NcclWatch::CapturedGraph *NcclWatch::replayed() const {
 
 void NcclWatch::finishUnderWay() {
   captured.clear(); // their replays were waited for by those who launched them
-  lastProgress = absl::Now();
+  progress.restart();
   for (forgetDone(); !underWay.empty() && check(absl::ZeroDuration()).ok(); forgetDone())
     absl::SleepFor(absl::Microseconds(50));
 }
@@ -88,17 +88,17 @@ void NcclWatch::finishUnderWay() {
 void NcclWatch::add(const Event &event, const std::string &what) {
   forgetDone();
   if (underWay.empty())
-    lastProgress = absl::Now();
+    progress.restart();
   underWay.push_back({event, what});
 }
 
 absl::Status NcclWatch::settle(const std::string &what) {
-  const absl::Time end = absl::Now() + timeout;
+  Patience patience(timeout);
   ncclResult_t state = ncclInProgress;
   while (failure.ok() && state == ncclInProgress) {
     if (ncclCommGetAsyncError(communicator, &state) != ncclSuccess)
       state = ncclSystemError;
-    if (state == ncclInProgress && absl::Now() > end)
+    if (state == ncclInProgress && patience.isOver())
       return fail(absl::DeadlineExceededError(
           absl::StrCat(what, ": some rank has not answered within ", absl::FormatDuration(timeout))));
     if (state == ncclInProgress)
@@ -127,7 +127,7 @@ absl::Status NcclWatch::check(absl::Duration waited) {
   ncclResult_t asked = ncclCommGetAsyncError(communicator, &state);
   if (asked != ncclSuccess || (state != ncclSuccess && state != ncclInProgress))
     return fail(ncclStatus(asked != ncclSuccess ? asked : state, suspect(), communicator));
-  const bool isLate = underWay.empty() ? waited > timeout && replayed() : absl::Now() - lastProgress > timeout;
+  const bool isLate = underWay.empty() ? waited > timeout && replayed() : progress.isOver();
   if (isLate)
     return fail(absl::DeadlineExceededError(
         absl::StrCat(suspect(), ": some rank has not answered within ", absl::FormatDuration(timeout))));

@@ -4,6 +4,7 @@
 
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/nccl/NcclCommunicator.h"
+#include "runtime/process/Patience.h"
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
@@ -23,7 +24,7 @@ namespace splitcast::runtime {
 class NcclWatch : public CudaWatcher {
 public:
   NcclWatch(ncclComm_t communicator, const NcclCommunicatorOptions &options)
-      : communicator(communicator), options(options), timeout(options.timeout) {}
+      : communicator(communicator), options(options), timeout(options.timeout), progress(options.timeout) {}
   NcclWatch(const NcclWatch &) = delete;
   NcclWatch &operator=(const NcclWatch &) = delete;
   ~NcclWatch() override;
@@ -73,9 +74,9 @@ private:
   ncclComm_t communicator;
   const NcclCommunicatorOptions options;
   const absl::Duration timeout;
+  Patience progress; ///< since the last collective that was done
   std::deque<UnderWay> underWay;
   std::vector<CapturedGraph> captured;
-  absl::Time lastProgress = absl::InfinitePast();
   absl::Status failure;
   std::vector<std::shared_ptr<void>> kept;
   std::thread aborting;

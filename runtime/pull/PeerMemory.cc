@@ -1,6 +1,7 @@
 #include "runtime/pull/PeerMemory.h"
 
 #include "runtime/api/StatusMacros.h"
+#include "runtime/io/OwnDirectory.h"
 #include "runtime/process/ViewedMemory.h"
 
 #include "absl/functional/function_ref.h"
@@ -68,6 +69,11 @@ absl::StatusOr<void *> mapFileOf(int64_t process, const SharedPlace &place, bool
     return systemError(path);
   // If the process has ended or has closed the file, its number may belong to
   // another by now.
+  const absl::Status own = checkOwnFile(file, path);
+  if (!own.ok()) {
+    close(file);
+    return absl::UnavailableError(own.message());
+  }
   struct stat found{};
   const bool isSame = fstat(file, &found) == 0 && found.st_ino == place.identity && found.st_size == place.fileBytes;
   void *data = isSame ? mapFile(file, place.fileBytes, isWritten ? PROT_READ | PROT_WRITE : PROT_READ) : nullptr;
@@ -293,6 +299,10 @@ absl::StatusOr<std::unique_ptr<PeerMemory::View>> PeerMemory::view(int64_t rank,
     }
     file = *std::move(opened);
   }
+  // A file is one allocation of its owner.
+  if (bytes < 0 || place.offset < 0 || bytes > file->bytes || place.offset > file->bytes - bytes)
+    return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " offers ", bytes, " bytes at offset ", place.offset,
+                                                   " of memory that has ", file->bytes, " bytes"));
   return std::make_unique<View>(file, place.offset, bytes);
 }
 
@@ -312,7 +322,7 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> PeerMemory::join(int64_t rank, con
   SharedPlace place;
   const std::vector<std::string> fields = absl::StrSplit(text, ' ');
   if (fields.size() != 3 || !absl::SimpleAtoi(fields[0], &place.file) ||
-      !absl::SimpleAtoi(fields[1], &place.identity) || !absl::SimpleAtoi(fields[2], &place.fileBytes) ||
+      !absl::SimpleAtoi(fields[1], &place.identity) || !absl::SimpleAtoi(fields[2], &place.fileBytes) || bytes < 0 ||
       place.fileBytes < bytes)
     return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " describes its memory as '", text,
                                                    "'; expected a file number, an identity and a size of at least ",

@@ -61,7 +61,7 @@ public:
   /// Returns bytes of a rank that this one reads. The file is mapped when it is first asked for, and stays mapped until
   /// this rank itself releases memory.
   ///   Errors  Unavailable: that process is gone, or has released that memory. ResourceExhausted: this process has no
-  ///           room to map it.
+  ///           room to map it. InvalidArgument: not all of the bytes lie in the allocation that `place` names.
   absl::StatusOr<std::unique_ptr<View>> view(int64_t rank, const SharedPlace &place, int64_t bytes);
 
   /// Creates zeroed memory of this rank, which has no pages yet, and sets `place` to a text by which others join it.

@@ -2,14 +2,14 @@
 
 #include "runtime/api/StatusMacros.h"
 #include "runtime/api/TransportChecks.h"
+#include "runtime/process/Patience.h"
 #include "runtime/pull/StreamingCopy.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <optional>
 
 namespace splitcast::runtime {
 namespace {
@@ -33,6 +33,16 @@ struct Offer {
 /// where the sender has a long one, gets an error.
 constexpr int64_t kOfferBytes = offsetof(Offer, end) + 1;
 
+/// Checks what an offer says of its message before memory is asked for, or a
+/// tag is made of it. PeerMemory checks the place.
+absl::Status checkOffer(const Offer &offer) {
+  if (offer.bytes < kPulledBytes || offer.bytes > kMaxMessageBytes || offer.number < 0 || offer.number >= kOffers)
+    return absl::InvalidArgumentError(absl::StrCat("an offer of ", offer.bytes, " bytes with the number ", offer.number,
+                                                   " arrived; an offer has ", kPulledBytes, " to ", kMaxMessageBytes,
+                                                   " bytes and a number below ", kOffers));
+  return absl::OkStatus();
+}
+
 std::byte *bytesOf(Offer &offer) { return reinterpret_cast<std::byte *>(&offer); }
 
 /// The sender's side of an offer. It is done once the receiver has read the
@@ -41,13 +51,13 @@ class Offered final : public Message {
 public:
   /// `data` lies at the offer's place, if that has a file.
   static absl::StatusOr<std::unique_ptr<Message>> make(Transport &messages, Transport &answers, int64_t to, int tag,
-                                                       const Offer &offer, const std::byte *data) {
+                                                       const Offer &offer, const std::byte *data, const Frame &frame) {
     auto made = std::make_unique<Offered>();
     made->offer = offer;
     SPLITCAST_ASSIGN_OR_RETURN(made->rest, offer.place.file < 0
                                                ? answers.send(to, offer.contentsTag(), data, offer.bytes)
                                                : answers.receive(to, offer.answerTag(), nullptr, 0));
-    SPLITCAST_ASSIGN_OR_RETURN(made->sent, messages.send(to, tag, bytesOf(made->offer), kOfferBytes));
+    SPLITCAST_ASSIGN_OR_RETURN(made->sent, messages.send(to, tag, bytesOf(made->offer), kOfferBytes, frame));
     return made;
   }
 
@@ -75,9 +85,10 @@ public:
   /// `rank` is the sender's number in `memory`, and `from` its rank in the
   /// transports.
   static absl::StatusOr<std::unique_ptr<Pulled>> make(Transport &messages, Transport &answers, PeerMemory &memory,
-                                                      int64_t rank, int64_t from, int tag, Buffer room) {
+                                                      int64_t rank, int64_t from, int tag, Buffer room,
+                                                      const Frame &frame) {
     auto made = std::make_unique<Pulled>(answers, memory, rank, from, room);
-    SPLITCAST_ASSIGN_OR_RETURN(made->underWay, messages.receive(from, tag, bytesOf(made->offer), kOfferBytes));
+    SPLITCAST_ASSIGN_OR_RETURN(made->underWay, messages.receive(from, tag, bytesOf(made->offer), kOfferBytes, frame));
     return made;
   }
 
@@ -141,6 +152,7 @@ private:
     if (!done.ok() || !*done)
       return done;
     underWay.reset();
+    SPLITCAST_RETURN_IF_ERROR(checkOffer(offer));
     state = State::Lying;
     if (offer.place.file >= 0)
       return true;
@@ -196,9 +208,9 @@ private:
   /// a third rank, and the error should name that one. The launcher or the
   /// wrapped transport reports it within seconds, so wait that long.
   bool hasWaitedForOthers() {
-    constexpr absl::Duration kGrace = absl::Seconds(3);
-    failedAt = std::min(failedAt, absl::Now());
-    return absl::Now() - failedAt >= kGrace;
+    if (!grace.has_value())
+      grace.emplace(absl::Seconds(3));
+    return grace->isOver();
   }
 
   Transport &answers;
@@ -207,8 +219,8 @@ private:
   Buffer room;
   Offer offer;
   State state = State::Expected;
-  absl::Time failedAt = absl::InfiniteFuture(); ///< when the memory was first found to be gone
-  std::unique_ptr<Message> underWay;            ///< the offer, the contents or the answer
+  std::optional<Patience> grace;     ///< begins when the memory is first found to be gone
+  std::unique_ptr<Message> underWay; ///< the offer, the contents or the answer
   std::vector<std::byte> unwanted;
   std::unique_ptr<PeerMemory::View> lying; ///< the contents in the sender's memory; null if they are in `room`
   absl::Status answerFailure;
@@ -268,29 +280,32 @@ public:
   int64_t size() const override { return messages->size(); }
   absl::Status health() override { return messages->health(); }
 
-  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) override {
+  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes,
+                                                const Frame &frame) override {
     if (bytes < kPulledBytes || !isPeer(to) || !memory->isReadBy(members[to]))
-      return messages->send(to, tag, data, bytes);
+      return messages->send(to, tag, data, bytes, frame);
     SPLITCAST_RETURN_IF_ERROR(checkMessage(*this, to, tag, bytes));
     const Offer offer{memory->memory()->find(data, bytes).value_or(SharedPlace()), bytes, nextOffer++ % kOffers};
-    return Offered::make(*messages, *answers, to, tag, offer, data);
+    return Offered::make(*messages, *answers, to, tag, offer, data, frame);
   }
 
-  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) override {
+  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes,
+                                                   const Frame &frame) override {
     if (!isPeer(from) || !memory->reads(members[from]))
-      return messages->receive(from, tag, data, bytes);
+      return messages->receive(from, tag, data, bytes, frame);
     if (bytes < kPulledBytes) {
-      SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Message> received, messages->receive(from, tag, data, bytes));
+      SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Message> received, messages->receive(from, tag, data, bytes, frame));
       return std::make_unique<Expected>(std::move(received), bytes);
     }
-    SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Pulled> pulled, pull(from, tag, {data, bytes}));
+    SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Pulled> pulled, pull(from, tag, {data, bytes}, frame));
     return std::make_unique<Copied>(std::move(pulled), Buffer{data, bytes});
   }
 
-  absl::StatusOr<std::unique_ptr<Reading>> read(int64_t from, int tag, std::byte *room, int64_t bytes) override {
+  absl::StatusOr<std::unique_ptr<Reading>> read(int64_t from, int tag, std::byte *room, int64_t bytes,
+                                                const Frame &frame) override {
     if (bytes < kPulledBytes || !isPeer(from) || !memory->reads(members[from]))
-      return Transport::read(from, tag, room, bytes);
-    return pull(from, tag, {room, bytes});
+      return Transport::read(from, tag, room, bytes, frame);
+    return pull(from, tag, {room, bytes}, frame);
   }
 
   absl::StatusOr<std::unique_ptr<SharedMemory>> createShared(int64_t bytes, std::string &place) override {
@@ -319,9 +334,9 @@ public:
   }
 
 private:
-  absl::StatusOr<std::unique_ptr<Pulled>> pull(int64_t from, int tag, Buffer room) {
+  absl::StatusOr<std::unique_ptr<Pulled>> pull(int64_t from, int tag, Buffer room, const Frame &frame) {
     SPLITCAST_RETURN_IF_ERROR(checkMessage(*this, from, tag, room.bytes));
-    return Pulled::make(*messages, *answers, *memory, members[from], from, tag, room);
+    return Pulled::make(*messages, *answers, *memory, members[from], from, tag, room, frame);
   }
 
   bool isPeer(int64_t number) const { return number >= 0 && number < size(); }

@@ -1,7 +1,9 @@
 #include "runtime/tcp/TcpJob.h"
 
 #include "runtime/api/StatusMacros.h"
+#include "runtime/process/OwnFiles.h"
 #include "runtime/process/ProcessHealth.h"
+#include "runtime/tcp/TcpSecret.h"
 #include "runtime/tcp/TcpTransport.h"
 
 #include "absl/strings/numbers.h"
@@ -16,7 +18,7 @@ namespace splitcast::runtime {
 namespace {
 
 constexpr absl::Duration kFarewell = absl::Seconds(2);
-constexpr int64_t kMaxRanks = 1 << 16;
+constexpr int64_t kMaxRanks = 1 << 16, kMaxAttempts = int64_t{1} << 62;
 
 /// Returns the value of the first of these environment variables that is set
 /// and not empty, or null.
@@ -56,20 +58,26 @@ absl::StatusOr<std::optional<Rendezvous>> TcpJob::fromEnvironment() {
     return readNumber("MASTER_ADDR", nullptr, 0, 0, &number);
   const char *agent = firstSet({"TORCHELASTIC_USE_AGENT_STORE"});
   rendezvous.master = {host, static_cast<int>(number) + (agent && std::strcmp(agent, "True") == 0 ? 1 : 0)};
+  if (const char *attempt = firstSet({"SPLITCAST_ATTEMPT", "TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"})) {
+    SPLITCAST_RETURN_IF_ERROR(readNumber("SPLITCAST_ATTEMPT", attempt, 0, kMaxAttempts, &number));
+    rendezvous.attempt = static_cast<uint64_t>(number);
+  }
+  SPLITCAST_ASSIGN_OR_RETURN(rendezvous.secret, secretFromEnvironment());
   return rendezvous;
 }
 
 absl::StatusOr<std::unique_ptr<TcpJob>> TcpJob::create(const Rendezvous &rendezvous) {
   watchSignals();
   SPLITCAST_ASSIGN_OR_RETURN(std::vector<Socket> sockets, meet(rendezvous));
-  return std::unique_ptr<TcpJob>(new TcpJob(rendezvous, std::move(sockets)));
+  SPLITCAST_ASSIGN_OR_RETURN(std::shared_ptr<TcpMesh> mesh, TcpMesh::create(std::move(sockets)));
+  return std::unique_ptr<TcpJob>(new TcpJob(rendezvous, std::move(mesh)));
 }
 
-TcpJob::TcpJob(const Rendezvous &rendezvous, std::vector<Socket> sockets)
-    : self(rendezvous.rank), ranks(rendezvous.size), connections(std::make_shared<TcpMesh>(std::move(sockets))) {}
+TcpJob::TcpJob(const Rendezvous &rendezvous, std::shared_ptr<TcpMesh> mesh)
+    : self(rendezvous.rank), ranks(rendezvous.size), connections(std::move(mesh)) {}
 
 TcpJob::~TcpJob() {
-  if (processHealth().ok())
+  if (processHealth().ok() && !isForkedChild())
     connections->finish(kFarewell);
 }
 

@@ -5,6 +5,11 @@
 //   RANK, or SLURM_PROCID                  0 to WORLD_SIZE - 1
 //   WORLD_SIZE, or SLURM_STEP_NUM_TASKS    how many ranks there are
 //   MASTER_ADDR, MASTER_PORT               where rank 0 listens
+//   SPLITCAST_SECRET, or
+//   SPLITCAST_SECRET_FILE                  what only the ranks of the job know (optional, docs/security.md)
+//   SPLITCAST_ATTEMPT, or
+//   TORCHELASTIC_RESTART_COUNT, or
+//   SLURM_RESTART_COUNT                    how often the job was started before (0)
 //
 // Under torchrun itself, whose agent listens at MASTER_PORT, rank 0 takes the next port.
 //
@@ -26,7 +31,8 @@ namespace splitcast::runtime {
 class TcpJob final : public Job {
 public:
   /// Returns what these variables say, or nothing if they do not describe a job.
-  ///   Errors  InvalidArgument: a variable is missing, is no number, or is out of range.
+  ///   Errors  InvalidArgument: a variable is missing, is no number, or is out of range; those of
+  ///           secretFromEnvironment().
   static absl::StatusOr<std::optional<Rendezvous>> fromEnvironment();
 
   /// Connects all ranks of the job, and waits until all have called it. Errors are those of meet().
@@ -43,7 +49,7 @@ public:
   TcpMesh &mesh() { return *connections; }
 
 private:
-  TcpJob(const Rendezvous &rendezvous, std::vector<Socket> sockets);
+  TcpJob(const Rendezvous &rendezvous, std::shared_ptr<TcpMesh> mesh);
 
   int64_t self, ranks;
   int64_t transports = 0;

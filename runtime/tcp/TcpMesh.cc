@@ -1,13 +1,15 @@
 #include "runtime/tcp/TcpMesh.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/api/TransportChecks.h"
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
-#include <poll.h>
 #include <sys/socket.h>
 
 namespace splitcast::runtime {
@@ -16,7 +18,14 @@ namespace {
 /// How many bytes are read from one rank before the others have their turn.
 constexpr int64_t kTurnBytes = int64_t{4} << 20;
 
-absl::Status lost() { return absl::UnavailableError("the connection is closed"); }
+/// So many bytes of headers and short messages are read at once.
+constexpr int64_t kShortBytes = 4096;
+/// Memory for a message of which no receive is posted yet is asked for at once
+/// up to this size, and beyond it as the bytes arrive.
+constexpr int64_t kRoomBytes = int64_t{4} << 20;
+/// If nothing could be moved, the system is not asked again for this long. A
+/// collective tests hundreds of messages in a row.
+constexpr std::chrono::microseconds kIdle{2};
 
 } // namespace
 
@@ -33,21 +42,37 @@ struct TcpMesh::Outgoing {
 
 struct TcpMesh::Incoming {
   int64_t from;
+  Frame frame;
   std::byte *data;
   int64_t bytes;
   std::shared_ptr<Arrival> arrival; ///< set once the header of its message has arrived
   bool done = false, abandoned = false;
 };
 
-/// Makes the bytes arrive in the arrival's own memory.
-void TcpMesh::Arrival::keep() {
-  own.resize(bytes);
-  target = own.data();
+/// Makes room for more bytes in `kept`. Returns false if there is no memory.
+bool TcpMesh::Arrival::makeRoom() {
+  if (room > received)
+    return true;
+  const int64_t wanted = std::min(bytes, std::max(kRoomBytes, 2 * received));
+  std::byte *smaller = kept.release();
+  auto *larger = static_cast<std::byte *>(std::realloc(smaller, wanted));
+  kept.reset(larger ? larger : smaller);
+  if (!larger)
+    return false;
+  room = wanted;
+  return true;
 }
 
-TcpMesh::TcpMesh(std::vector<Socket> sockets) : peers(sockets.size()) {
-  for (size_t rank = 0; rank < sockets.size(); ++rank)
-    peers[rank].socket = std::move(sockets[rank]);
+absl::StatusOr<std::shared_ptr<TcpMesh>> TcpMesh::create(std::vector<Socket> sockets) {
+  SPLITCAST_ASSIGN_OR_RETURN(Readiness readiness, Readiness::create());
+  std::shared_ptr<TcpMesh> mesh(new TcpMesh(std::move(readiness)));
+  mesh->peers = std::vector<Peer>(sockets.size());
+  for (size_t rank = 0; rank < sockets.size(); ++rank) {
+    mesh->peers[rank].socket = std::move(sockets[rank]);
+    if (mesh->peers[rank].socket.isOpen())
+      SPLITCAST_RETURN_IF_ERROR(mesh->readiness.add(mesh->peers[rank].socket, rank, Readiness::Reads));
+  }
+  return mesh;
 }
 
 TcpMesh::~TcpMesh() = default;
@@ -56,9 +81,10 @@ TcpMesh::~TcpMesh() = default;
 // Messages
 //===----------------------------------------------------------------------===//
 
-std::shared_ptr<TcpMesh::Outgoing> TcpMesh::send(int64_t to, Channel channel, const std::byte *data, int64_t bytes) {
+std::shared_ptr<TcpMesh::Outgoing> TcpMesh::send(int64_t to, Channel channel, const Frame &frame, const std::byte *data,
+                                                 int64_t bytes) {
   std::lock_guard<std::mutex> lock(mutex);
-  auto message = std::make_shared<Outgoing>(Outgoing{to, {bytes, channel}, data});
+  auto message = std::make_shared<Outgoing>(Outgoing{to, {bytes, channel, frame}, data});
   peers[to].outgoing.push_back(message);
   totalBytes += bytes;
   ++totalMessages;
@@ -66,9 +92,10 @@ std::shared_ptr<TcpMesh::Outgoing> TcpMesh::send(int64_t to, Channel channel, co
   return message;
 }
 
-std::shared_ptr<TcpMesh::Incoming> TcpMesh::receive(int64_t from, Channel channel, std::byte *data, int64_t bytes) {
+std::shared_ptr<TcpMesh::Incoming> TcpMesh::receive(int64_t from, Channel channel, const Frame &frame, std::byte *data,
+                                                    int64_t bytes) {
   std::lock_guard<std::mutex> lock(mutex);
-  auto message = std::make_shared<Incoming>(Incoming{from, data, bytes, nullptr});
+  auto message = std::make_shared<Incoming>(Incoming{from, frame, data, bytes, nullptr});
   Queue &queue = peers[from].queues[channel];
   if (queue.arrived.empty()) {
     queue.posted.push_back(message);
@@ -86,7 +113,7 @@ absl::StatusOr<bool> TcpMesh::test(Outgoing &message) {
   if (!message.isDone())
     progress();
   if (!message.isDone() && !peers[message.to].socket.isOpen())
-    return lost();
+    return peers[message.to].end;
   return message.isDone();
 }
 
@@ -96,13 +123,15 @@ absl::StatusOr<bool> TcpMesh::test(Incoming &message) {
     return true;
   progress();
   if (!message.arrival || !message.arrival->isComplete())
-    return peers[message.from].socket.isOpen() ? absl::StatusOr<bool>(false) : lost();
+    return peers[message.from].socket.isOpen() ? absl::StatusOr<bool>(false) : peers[message.from].end;
   message.done = true;
   const Arrival &arrival = *message.arrival;
+  if (arrival.frame != message.frame)
+    return unlikeFrame(arrival.frame, message.frame);
   if (arrival.bytes != message.bytes)
     return wrongLength(arrival.bytes, message.bytes);
-  if (arrival.target != message.data && arrival.bytes > 0)
-    std::memcpy(message.data, arrival.target, arrival.bytes);
+  if (!arrival.target && arrival.bytes > 0)
+    std::memcpy(message.data, arrival.kept.get(), arrival.bytes);
   message.arrival = nullptr;
   return true;
 }
@@ -128,8 +157,11 @@ void TcpMesh::giveUp(Outgoing &message) {
 void TcpMesh::giveUp(Incoming &message) {
   std::lock_guard<std::mutex> lock(mutex);
   message.abandoned = true;
-  if (message.arrival && !message.done && message.arrival->target == message.data)
-    message.arrival->keep();
+  if (!message.arrival || message.done || !message.arrival->target)
+    return;
+  message.arrival->target = nullptr;
+  message.arrival->bytes -= message.arrival->received; // the rest; what has arrived is of no use
+  message.arrival->received = 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -137,17 +169,33 @@ void TcpMesh::giveUp(Incoming &message) {
 //===----------------------------------------------------------------------===//
 
 void TcpMesh::progress() {
-  std::vector<pollfd> ready;
-  for (const Peer &peer : peers)
-    ready.push_back({peer.socket.fd(), static_cast<short>(peer.outgoing.empty() ? POLLIN : POLLIN | POLLOUT), 0});
-  if (poll(ready.data(), ready.size(), 0) <= 0)
+  if (std::chrono::steady_clock::now() - lastIdle < kIdle)
     return;
-  for (size_t rank = 0; rank < peers.size(); ++rank) {
-    if ((ready[rank].revents & POLLOUT) != 0)
+  bool isIdle = true;
+  readiness.wait(0, [&](uint64_t rank, uint32_t events) {
+    isIdle = false;
+    if ((events & Readiness::Writes) != 0)
       write(peers[rank]);
-    if ((ready[rank].revents & (POLLIN | POLLHUP | POLLERR)) != 0)
+    if ((events & Readiness::Reads) != 0)
       read(peers[rank]);
-  }
+  });
+  if (isIdle)
+    lastIdle = std::chrono::steady_clock::now();
+}
+
+/// Watches the connection for room to write as long as something is to be sent.
+void TcpMesh::watchWrites(Peer &peer) {
+  const bool awaits = !peer.outgoing.empty();
+  if (awaits == peer.awaitsWrites || !peer.socket.isOpen())
+    return;
+  peer.awaitsWrites = awaits;
+  readiness.change(peer.socket, rankOf(peer), awaits ? Readiness::Reads | Readiness::Writes : Readiness::Reads);
+}
+
+void TcpMesh::close(Peer &peer) {
+  if (peer.socket.isOpen())
+    readiness.remove(peer.socket);
+  peer.socket.close();
 }
 
 void TcpMesh::write(Peer &peer) {
@@ -163,64 +211,123 @@ void TcpMesh::write(Peer &peer) {
     what.msg_iovlen = 2;
     ssize_t count = sendmsg(peer.socket.fd(), &what, MSG_NOSIGNAL);
     if (count < 0 && (errno == EAGAIN || errno == EINTR))
-      return;
+      break;
     if (count < 0) {
       // Only sending ends: what the peer sent before is still read.
       shutdown(peer.socket.fd(), SHUT_WR);
       peer.outgoing.clear();
-      return;
+      break;
     }
     message.written += count;
     if (message.isDone())
       peer.outgoing.pop_front();
   }
+  watchWrites(peer);
 }
 
+/// Reads what has arrived. Headers and short messages are read many at a time
+/// and taken apart here; the rest of a long message goes straight to its place.
 void TcpMesh::read(Peer &peer) {
+  std::array<std::byte, kShortBytes> together;
   for (int64_t turn = 0; turn < kTurnBytes && peer.socket.isOpen();) {
-    int64_t count = 0;
-    if (!peer.arriving) {
-      auto *header = reinterpret_cast<std::byte *>(&peer.header);
-      count = readSome(peer, header + peer.headerBytes, static_cast<int64_t>(sizeof(Header)) - peer.headerBytes);
-      peer.headerBytes += count;
-      if (peer.headerBytes == sizeof(Header))
-        beginArrival(peer);
+    int64_t wanted = kShortBytes, count = 0;
+    if (peer.arriving && peer.arriving->bytes - peer.arriving->received > kShortBytes) {
+      const Place place = placeOf(peer);
+      wanted = place.bytes;
+      count = readSome(peer, place.data, wanted);
+      took(peer, count);
     } else {
-      Arrival &arrival = *peer.arriving;
-      count = readSome(peer, arrival.target + arrival.received, arrival.bytes - arrival.received);
-      arrival.received += count;
+      count = readSome(peer, together.data(), wanted);
+      take(peer, together.data(), count);
     }
-    if (peer.arriving && peer.arriving->isComplete())
-      peer.arriving = nullptr;
-    if (count == 0)
+    // If there is more, the system says so when it is asked again.
+    if (count < wanted)
       return;
     turn += count;
   }
 }
 
+/// Takes bytes of headers and messages that have been read.
+void TcpMesh::take(Peer &peer, const std::byte *bytes, int64_t count) {
+  while (count > 0 && peer.socket.isOpen()) {
+    const Place place = placeOf(peer);
+    const int64_t part = std::min(count, place.bytes);
+    if (part > 0)
+      std::memcpy(place.data, bytes, part);
+    took(peer, part);
+    bytes += part;
+    count -= part;
+  }
+}
+
+/// Returns where the next bytes of the connection belong. It is empty if the
+/// connection had to be closed, for lack of memory.
+TcpMesh::Place TcpMesh::placeOf(Peer &peer) {
+  if (!peer.arriving)
+    return {reinterpret_cast<std::byte *>(&peer.header) + peer.headerBytes,
+            static_cast<int64_t>(sizeof(Header)) - peer.headerBytes};
+  Arrival &arrival = *peer.arriving;
+  if (arrival.target)
+    return {arrival.target + arrival.received, arrival.bytes - arrival.received};
+  if (arrival.makeRoom())
+    return {arrival.kept.get() + arrival.received, arrival.room - arrival.received};
+  peer.end =
+      absl::ResourceExhaustedError(absl::StrCat("there is no memory for its message of ", arrival.bytes, " bytes"));
+  close(peer);
+  return {};
+}
+
+/// Notes that so many bytes are at their place.
+void TcpMesh::took(Peer &peer, int64_t count) {
+  if (peer.arriving) {
+    peer.arriving->received += count;
+  } else {
+    peer.headerBytes += count;
+    if (peer.headerBytes == sizeof(Header))
+      beginArrival(peer);
+  }
+  if (peer.arriving && peer.arriving->isComplete())
+    peer.arriving = nullptr;
+}
+
 /// Returns the number of bytes read. It is 0 if there are none now, or if the
 /// connection is closed.
 int64_t TcpMesh::readSome(Peer &peer, std::byte *data, int64_t bytes) {
+  if (bytes == 0)
+    return 0;
   ssize_t count = recv(peer.socket.fd(), data, bytes, 0);
   if (count > 0)
     return count;
   if (count == 0 || (errno != EAGAIN && errno != EINTR))
-    peer.socket.close();
+    close(peer);
   return 0;
+}
+
+absl::Status TcpMesh::checkHeader(const Header &header) {
+  const Channel &channel = header.channel;
+  if (header.bytes >= 0 && header.bytes <= kMaxMessageBytes && channel.transport != 0 && channel.tag >= 0 &&
+      channel.tag <= kMaxTag)
+    return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("it announced a message of ", header.bytes, " bytes of transport ",
+                                             channel.transport, " and tag ", channel.tag, ", which no rank sends"));
 }
 
 /// Finds the posted receive for the message whose header has just arrived, or
 /// keeps the message until one is posted.
 void TcpMesh::beginArrival(Peer &peer) {
   peer.headerBytes = 0;
+  if (absl::Status status = checkHeader(peer.header); !status.ok()) {
+    peer.end = status;
+    close(peer);
+    return;
+  }
   auto arrival = std::make_shared<Arrival>();
   arrival->bytes = peer.header.bytes;
+  arrival->frame = peer.header.frame;
   Queue &queue = peer.queues[peer.header.channel];
   Incoming *receive = queue.posted.empty() ? nullptr : queue.posted.front().get();
-  if (receive && !receive->abandoned && receive->bytes == arrival->bytes)
+  if (receive && !receive->abandoned && receive->bytes == arrival->bytes && receive->frame == arrival->frame)
     arrival->target = receive->data;
-  else
-    arrival->keep();
   if (receive) {
     receive->arrival = arrival;
     queue.posted.pop_front();
@@ -240,19 +347,19 @@ void TcpMesh::disconnect() {
   std::lock_guard<std::mutex> lock(mutex);
   connected = false;
   for (Peer &peer : peers)
-    peer.socket.close();
+    close(peer);
 }
 
 void TcpMesh::finish(absl::Duration patience) {
   std::lock_guard<std::mutex> lock(mutex);
-  const absl::Time deadline = absl::Now() + patience;
+  Patience wait(patience);
   for (Peer &peer : peers)
     if (peer.socket.isOpen())
       shutdown(peer.socket.fd(), SHUT_WR);
   // Closing a socket with unread bytes resets the connection, which would
   // discard what the peer has not read yet. So read until the peers close.
   auto isOpen = [](const Peer &peer) { return peer.socket.isOpen(); };
-  while (std::any_of(peers.begin(), peers.end(), isOpen) && absl::Now() < deadline) {
+  while (std::any_of(peers.begin(), peers.end(), isOpen) && !wait.isOver()) {
     progress();
     absl::SleepFor(absl::Microseconds(200));
   }

@@ -1,18 +1,24 @@
 //===- TcpMesh.h - Messages over one connection per pair of ranks ------------===//
 //
 // All transports of a process send through the same connections. A message is a header (its length, the transport's
-// number and its tag) and its bytes. A message that arrives before its receive is posted is kept in memory. Each test
-// of a message moves all bytes that can be moved, in both directions, so that two ranks that send at once do not wait
-// for each other's buffers. Several threads may call the methods.
+// number, its tag and its frame) and its bytes. A message that arrives before its receive is posted is kept in memory.
+// Each test of a message moves all bytes that can be moved, in both directions, so that two ranks that send at once do
+// not wait for each other's buffers. Several threads may call the methods.
+//
+// What the other side of a connection announces is checked, and memory is asked for as its bytes arrive: a header alone
+// costs nothing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_TCP_TCPMESH_H
 #define SPLITCAST_RUNTIME_TCP_TCPMESH_H
 
-#include "runtime/tcp/TcpSocket.h"
+#include "runtime/api/Frame.h"
+#include "runtime/tcp/TcpReadiness.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <memory>
@@ -36,12 +42,13 @@ public:
   struct Incoming;
 
   /// Takes over the connections, by rank. The one of this rank itself is closed.
-  explicit TcpMesh(std::vector<Socket> sockets);
+  ///   Errors  Unavailable: the system cannot watch so many sockets.
+  static absl::StatusOr<std::shared_ptr<TcpMesh>> create(std::vector<Socket> sockets);
   ~TcpMesh();
 
   /// Start a message. They borrow the memory until it is done or given up.
-  std::shared_ptr<Outgoing> send(int64_t to, Channel channel, const std::byte *data, int64_t bytes);
-  std::shared_ptr<Incoming> receive(int64_t from, Channel channel, std::byte *data, int64_t bytes);
+  std::shared_ptr<Outgoing> send(int64_t to, Channel channel, const Frame &frame, const std::byte *data, int64_t bytes);
+  std::shared_ptr<Incoming> receive(int64_t from, Channel channel, const Frame &frame, std::byte *data, int64_t bytes);
 
   /// Return whether the message is done. Errors are those of Message::test.
   absl::StatusOr<bool> test(Outgoing &message);
@@ -64,14 +71,17 @@ private:
   struct Header {
     int64_t bytes;
     Channel channel;
+    Frame frame;
   };
-  /// The bytes of a message, which arrive in the memory of a receive or in `own`.
+  /// The bytes of a message, which arrive in the memory of a receive or, without a target, in `kept`.
   struct Arrival {
+    Frame frame;
     int64_t bytes = 0, received = 0;
     std::byte *target = nullptr;
-    std::vector<std::byte> own;
+    std::unique_ptr<std::byte, void (*)(void *)> kept{nullptr, std::free};
+    int64_t room = 0; ///< how many bytes `kept` has room for
     bool isComplete() const { return received == bytes; }
-    void keep();
+    bool makeRoom();
   };
   struct Queue {
     std::deque<std::shared_ptr<Incoming>> posted;
@@ -84,15 +94,31 @@ private:
     Header header = {};
     int64_t headerBytes = 0;           ///< how many bytes of the header have arrived
     std::shared_ptr<Arrival> arriving; ///< the message whose header has arrived, but not all of its bytes
+    bool awaitsWrites = false;         ///< whether the connection is watched for room to write
+    absl::Status end = absl::UnavailableError("the connection is closed"); ///< the error once the socket is closed
   };
 
+  explicit TcpMesh(Readiness readiness) : readiness(std::move(readiness)) {}
   void progress();
   void write(Peer &peer);
   void read(Peer &peer);
+  struct Place {
+    std::byte *data = nullptr;
+    int64_t bytes = 0;
+  };
   int64_t readSome(Peer &peer, std::byte *data, int64_t bytes);
+  void take(Peer &peer, const std::byte *bytes, int64_t count);
+  Place placeOf(Peer &peer);
+  void took(Peer &peer, int64_t count);
+  static absl::Status checkHeader(const Header &header);
   void beginArrival(Peer &peer);
+  void watchWrites(Peer &peer);
+  void close(Peer &peer);
+  uint64_t rankOf(const Peer &peer) const { return &peer - peers.data(); }
 
   std::mutex mutex;
+  Readiness readiness;
+  std::chrono::steady_clock::time_point lastIdle = {}; ///< when nothing was found to move
   std::vector<Peer> peers;
   std::atomic<bool> connected{true};
   std::atomic<int64_t> totalBytes{0}, totalMessages{0};

@@ -1,6 +1,8 @@
 #include "runtime/tcp/TcpRendezvous.h"
 
 #include "runtime/api/StatusMacros.h"
+#include "runtime/process/ProcessHealth.h"
+#include "runtime/tcp/TcpGreetings.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -9,38 +11,19 @@
 #include "absl/time/clock.h"
 
 #include <algorithm>
-#include <random>
+#include <cstring>
+#include <sys/socket.h>
 
 namespace splitcast::runtime {
 namespace {
 
-constexpr char kHello[] = "splitcast-rank-1"; // the number is the version of this protocol
-constexpr absl::Duration kHelloTime = absl::Seconds(10);
-constexpr int64_t kMostHelloBytes = 1024;
-
-/// How a rank introduces itself. Rank 0 needs the size and the port, other
-/// ranks the job's number.
-struct Hello {
-  int64_t rank = 0, size = 0;
-  uint64_t job = 0;
-  int port = 0; ///< the port on which it listens
-
-  std::string text() const { return absl::StrCat(kHello, " ", rank, " ", size, " ", job, " ", port); }
-};
-
-/// Reads a hello. It is an error if what connected is not a rank of this
-/// program.
-absl::StatusOr<Hello> readHello(const Socket &socket, absl::Time deadline) {
-  SPLITCAST_ASSIGN_OR_RETURN(std::string text,
-                             readText(socket, std::min(deadline, absl::Now() + kHelloTime), kMostHelloBytes));
-  std::vector<std::string> words = absl::StrSplit(text, ' ');
-  Hello hello;
-  if (words.size() != 5 || words[0] != kHello || !absl::SimpleAtoi(words[1], &hello.rank) ||
-      !absl::SimpleAtoi(words[2], &hello.size) || !absl::SimpleAtoi(words[3], &hello.job) ||
-      !absl::SimpleAtoi(words[4], &hello.port))
-    return absl::UnavailableError("not a rank");
-  return hello;
-}
+/// How long rank 0 waits until a rank has taken the reply, which fits into the
+/// connection's buffer, and how much longer than rank 0 others wait for it.
+constexpr absl::Duration kReplyTime = absl::Seconds(10);
+/// A rank whose connection is closed before rank 0 has answered tries again: it
+/// may have been refused because too many others connected.
+constexpr int kMostTries = 10;
+constexpr absl::Duration kPause = absl::Milliseconds(200);
 
 /// Returns a text with the ranks, other than `self`, that have no connection
 /// yet.
@@ -52,6 +35,35 @@ std::string missingRanks(const std::vector<Socket> &peers, int64_t self) {
   return absl::StrCat(missing.size() > 1 ? "ranks " : "rank ", absl::StrJoin(missing, ", "));
 }
 
+/// Returns whether `address` is one of loopback to which this machine resolves
+/// a name of the network, so that other machines cannot reach it.
+bool hidesMachine(const Rendezvous &rendezvous, const std::string &address) {
+  return isLoopback(address) && !isLoopback(rendezvous.master.host);
+}
+
+absl::StatusOr<Socket> listenAsRank(const Rendezvous &rendezvous, const Endpoint &at) {
+  const bool atAll = hidesMachine(rendezvous, at.host) && !rendezvous.secret.empty();
+  return listenAt(at, atAll ? Reach::AllAddresses : Reach::ThisAddress);
+}
+
+/// Waits for the next connection whose handshake has ended. Returns nothing
+/// from time to time, so that the caller can look at other things.
+absl::StatusOr<std::optional<Greeted>> nextOf(Greetings &greetings, Patience &patience) {
+  SPLITCAST_ASSIGN_OR_RETURN(std::optional<Greeted> greeted, greetings.next(pollMilliseconds(patience)));
+  if (greeted.has_value())
+    return greeted;
+  SPLITCAST_RETURN_IF_ERROR(processHealth());
+  if (patience.isOver())
+    return absl::DeadlineExceededError("timed out");
+  return std::nullopt;
+}
+
+std::string attemptsText(uint64_t theirs, uint64_t own) {
+  return absl::StrCat("attempt ", theirs, " of the job, and this rank to attempt ", own,
+                      theirs < own ? "; end what is left of the earlier attempt, or use another MASTER_PORT"
+                                   : "; this process is left over from the earlier attempt: end it");
+}
+
 //===----------------------------------------------------------------------===//
 // Rank 0
 //===----------------------------------------------------------------------===//
@@ -59,17 +71,20 @@ std::string missingRanks(const std::vector<Socket> &peers, int64_t self) {
 class Host {
 public:
   explicit Host(const Rendezvous &rendezvous)
-      : rendezvous(rendezvous), deadline(absl::Now() + rendezvous.timeout), peers(rendezvous.size),
-        endpoints(rendezvous.size) {}
+      : rendezvous(rendezvous), peers(rendezvous.size), endpoints(rendezvous.size) {}
 
   absl::StatusOr<std::vector<Socket>> run() {
     absl::Status status = gather();
-    std::string reply =
-        status.ok() ? table()
-                    : absl::StrCat("error ", static_cast<int>(status.code()), " ", std::string(status.message()));
+    std::string reply;
+    if (status.ok()) {
+      SPLITCAST_ASSIGN_OR_RETURN(reply, table());
+    } else {
+      reply = absl::StrCat("error ", static_cast<int>(status.code()), " ", std::string(status.message()));
+    }
     for (const Socket &peer : peers)
       if (peer.isOpen()) {
-        absl::Status told = writeText(peer, reply, absl::Now() + kHelloTime);
+        Patience patience(kReplyTime);
+        absl::Status told = writeText(peer, reply, patience);
         if (status.ok() && !told.ok())
           status = told;
       }
@@ -79,69 +94,125 @@ public:
 
 private:
   absl::Status gather() {
-    absl::StatusOr<Socket> listener = listenAt(rendezvous.master);
+    absl::StatusOr<Socket> listener = listenAsMaster();
     if (!listener.ok())
-      return absl::UnavailableError(absl::StrCat("rank 0 cannot listen at ", rendezvous.master.text(), ": ",
-                                                 std::string(listener.status().message()),
-                                                 "; MASTER_ADDR must be its machine, and MASTER_PORT a free port"));
+      return absl::UnavailableError(absl::StrCat(
+          "rank 0 cannot listen at ", rendezvous.master.text(), ": ", std::string(listener.status().message()),
+          "; MASTER_ADDR must be an address of its machine, and MASTER_PORT a free port"));
+    Membership self;
+    self.size = rendezvous.size;
+    self.attempt = rendezvous.attempt;
+    SPLITCAST_ASSIGN_OR_RETURN(Greetings greetings, Greetings::create(self, rendezvous.secret));
+    SPLITCAST_RETURN_IF_ERROR(greetings.listen(*std::move(listener)));
+    absl::Status status = gather(greetings);
+    if (status.ok() || absl::IsInvalidArgument(status))
+      return status;
+    const bool isHidden = hidesMachine(rendezvous, address) && rendezvous.secret.empty();
+    return absl::Status(status.code(),
+                        absl::StrCat(std::string(status.message()), greetings.refusals(),
+                                     isHidden
+                                         ? absl::StrCat("; rank 0 listens at ", address,
+                                                        ", to which its machine resolves "
+                                                        "MASTER_ADDR, and which other machines cannot reach: give the "
+                                                        "machine's address in the network, or give the job a secret")
+                                         : ""));
+  }
+
+  absl::StatusOr<Socket> listenAsMaster() {
+    SPLITCAST_ASSIGN_OR_RETURN(address, addressOf(rendezvous.master.host));
+    return listenAsRank(rendezvous, {address, rendezvous.master.port});
+  }
+
+  absl::Status gather(Greetings &greetings) {
+    Patience patience(rendezvous.timeout);
     for (int64_t missing = rendezvous.size - 1; missing > 0;) {
-      absl::StatusOr<Socket> socket = acceptFrom(*listener, deadline);
-      if (absl::IsDeadlineExceeded(socket.status()))
+      absl::StatusOr<std::optional<Greeted>> greeted = nextOf(greetings, patience);
+      if (absl::IsDeadlineExceeded(greeted.status()))
         return absl::UnavailableError(absl::StrCat(missingRanks(peers, 0), " of ", rendezvous.size,
                                                    " did not connect to ", rendezvous.master.text(), " within ",
                                                    absl::FormatDuration(rendezvous.timeout)));
-      if (!socket.ok())
-        return socket.status();
-      absl::StatusOr<Hello> hello = readHello(*socket, deadline);
-      if (!hello.ok())
-        continue; // not a rank of this program
-      absl::Status status = check(*hello);
-      const int64_t place = status.ok() ? hello->rank : spare();
-      absl::StatusOr<Endpoint> from = peerEndpoint(*socket);
-      status.Update(from.status());
-      peers[place] = *std::move(socket);
-      // A rank that connected by loopback runs on the machine of rank 0. The
-      // other ranks reach that machine by MASTER_ADDR, which an empty host
-      // stands for.
-      if (from.ok())
-        endpoints[place] = {isLoopback(from->host) ? "" : from->host, hello->port};
-      SPLITCAST_RETURN_IF_ERROR(status);
-      --missing;
+      if (!greeted.ok())
+        return absl::Status(greeted.status().code(),
+                            absl::StrCat(std::string(greeted.status().message()), ", while rank 0 waited for ",
+                                         missingRanks(peers, 0)));
+      if (!greeted->has_value())
+        SPLITCAST_RETURN_IF_ERROR(checkThatAllWait());
+      else if ((*greeted)->peer.attempt < rendezvous.attempt)
+        greetings.refuse(**greeted,
+                         absl::StrCat("it belongs to ", attemptsText((*greeted)->peer.attempt, rendezvous.attempt)));
+      else if (absl::Status status = admit(std::move(**greeted)); !status.ok())
+        return status;
+      else
+        --missing;
     }
     return absl::OkStatus();
   }
 
-  absl::Status check(const Hello &hello) const {
-    if (hello.size != rendezvous.size)
-      return absl::InvalidArgumentError(absl::StrCat("rank ", hello.rank, " expects ", hello.size,
-                                                     " ranks, but rank 0 expects ", rendezvous.size,
-                                                     "; give all the same WORLD_SIZE"));
-    if (hello.rank <= 0 || hello.rank >= rendezvous.size || peers[hello.rank].isOpen())
-      return absl::InvalidArgumentError(
-          absl::StrCat("two processes say that they are rank ", hello.rank, "; give each a RANK of its own"));
+  /// Gives the rank its place. A rank that is wrong gets a place beyond the
+  /// others, so that it is told the error, too.
+  absl::Status admit(Greeted greeted) {
+    absl::Status status = check(greeted.peer);
+    const absl::StatusOr<Endpoint> from = peerEndpoint(greeted.socket);
+    status.Update(from.status());
+    if (!status.ok()) {
+      peers.push_back(std::move(greeted.socket));
+      return status;
+    }
+    const int64_t rank = greeted.peer.rank;
+    peers[rank] = std::move(greeted.socket);
+    // A rank that connected by loopback runs on the machine of rank 0. The
+    // other ranks reach that machine by MASTER_ADDR, which an empty host
+    // stands for.
+    endpoints[rank] = {isLoopback(from->host) ? "" : from->host, static_cast<int>(greeted.peer.port)};
     return absl::OkStatus();
   }
 
-  /// Adds a place beyond the ranks, for a rank that is refused, so that it gets
-  /// the reply, too.
-  int64_t spare() {
-    peers.emplace_back();
-    endpoints.emplace_back();
-    return static_cast<int64_t>(peers.size()) - 1;
+  absl::Status check(const Membership &peer) const {
+    if (peer.attempt != rendezvous.attempt)
+      return absl::FailedPreconditionError(
+          absl::StrCat("rank ", peer.rank, " belongs to ", attemptsText(peer.attempt, rendezvous.attempt)));
+    if (peer.size != rendezvous.size)
+      return absl::InvalidArgumentError(absl::StrCat("rank ", peer.rank, " expects ", peer.size,
+                                                     " ranks, but rank 0 expects ", rendezvous.size,
+                                                     "; give all the same WORLD_SIZE"));
+    if (peer.rank <= 0 || peer.rank >= rendezvous.size)
+      return absl::InvalidArgumentError(absl::StrCat("a process says that it is rank ", peer.rank,
+                                                     " and has connected to rank 0; the other ranks are 1 to ",
+                                                     rendezvous.size - 1, ", so give it one of these as its RANK"));
+    if (peers[peer.rank].isOpen())
+      return absl::InvalidArgumentError(
+          absl::StrCat("two processes say that they are rank ", peer.rank, "; give each a RANK of its own"));
+    if (peer.port <= 0 || peer.port > 65535)
+      return absl::InvalidArgumentError(
+          absl::StrCat("rank ", peer.rank, " says that it listens at port ", peer.port, ", which is no port"));
+    return absl::OkStatus();
+  }
+
+  /// Returns an error if a rank has ended. Until the reply, ranks send nothing.
+  absl::Status checkThatAllWait() const {
+    for (size_t rank = 1; rank < peers.size(); ++rank) {
+      char byte = 0;
+      if (peers[rank].isOpen() && recv(peers[rank].fd(), &byte, 1, MSG_PEEK) == 0)
+        return absl::UnavailableError(absl::StrCat("rank ", rank, " has ended while it waited for ",
+                                                   missingRanks(peers, 0), "; find out why, and restart the job"));
+    }
+    return absl::OkStatus();
   }
 
   /// Returns the reply if all is well: the job's number, then the endpoint of
   /// each rank.
-  std::string table() {
-    std::random_device random;
-    std::string text = absl::StrCat("ok ", (uint64_t{random()} << 32) | random());
+  absl::StatusOr<std::string> table() const {
+    SPLITCAST_ASSIGN_OR_RETURN(const Digest random, drawNonce());
+    uint64_t job = 0;
+    std::memcpy(&job, random.data(), sizeof(job));
+    std::string text = absl::StrCat("ok ", std::max<uint64_t>(job, 1));
     for (const Endpoint &endpoint : endpoints)
       absl::StrAppend(&text, "\n", endpoint.port, " ", endpoint.host);
     return text;
   }
 
   const Rendezvous rendezvous;
-  const absl::Time deadline;
+  std::string address; ///< to which this machine resolves the master's name
   std::vector<Socket> peers;
   std::vector<Endpoint> endpoints;
 };
@@ -152,41 +223,111 @@ private:
 
 class Guest {
 public:
-  explicit Guest(const Rendezvous &rendezvous)
-      : rendezvous(rendezvous), deadline(absl::Now() + rendezvous.timeout), peers(rendezvous.size) {}
+  explicit Guest(const Rendezvous &rendezvous) : rendezvous(rendezvous), peers(rendezvous.size) {
+    self.rank = rendezvous.rank;
+    self.size = rendezvous.size;
+    self.attempt = rendezvous.attempt;
+  }
 
   absl::StatusOr<std::vector<Socket>> run() {
-    absl::Status status = findMaster();
-    for (int64_t rank = 1; rank < rendezvous.rank && status.ok(); ++rank)
-      status = goTo(rank);
-    for (int64_t rank = rendezvous.rank + 1; rank < rendezvous.size && status.ok(); ++rank)
-      status = welcome();
-    SPLITCAST_RETURN_IF_ERROR(status);
+    SPLITCAST_RETURN_IF_ERROR(findMaster());
+    SPLITCAST_RETURN_IF_ERROR(learnJob());
+    SPLITCAST_RETURN_IF_ERROR(meetOthers());
     return std::move(peers);
   }
 
 private:
-  /// Introduces this rank to rank 0, and learns where the others listen.
+  absl::Status masterError(absl::StatusCode code, absl::string_view what) const {
+    return absl::Status(code, absl::StrCat("rank ", rendezvous.rank, " of ", rendezvous.size, " ", what));
+  }
+
+  /// Connects to rank 0, and finds out whether it is that of this job.
   absl::Status findMaster() {
-    absl::StatusOr<Socket> master = connectTo(rendezvous.master, deadline);
-    if (!master.ok())
-      return absl::UnavailableError(absl::StrCat(
-          "rank ", rendezvous.rank, " of ", rendezvous.size, " found no rank 0 at ", rendezvous.master.text(),
-          " within ", absl::FormatDuration(rendezvous.timeout), ": ", std::string(master.status().message())));
-    SPLITCAST_ASSIGN_OR_RETURN(listener, listenAt({rendezvous.master.host, 0}));
-    SPLITCAST_ASSIGN_OR_RETURN(Endpoint at, localEndpoint(listener));
-    hello = {rendezvous.rank, rendezvous.size, 0, at.port};
-    absl::Status status = writeText(*master, hello.text(), deadline);
-    // Rank 0 replies once all ranks are there or its own time is up, and it may
-    // have begun later. So allow its whole timeout, and it can name the missing
-    // ranks.
-    absl::StatusOr<std::string> reply = readText(*master, absl::Now() + rendezvous.timeout + kHelloTime);
-    peers[0] = *std::move(master);
-    if (!status.ok() || !reply.ok())
-      return absl::UnavailableError(absl::StrCat("rank ", rendezvous.rank, " has lost rank 0 at ",
-                                                 rendezvous.master.text(), ": ",
-                                                 std::string((status.ok() ? reply.status() : status).message())));
-    deadline = absl::Now() + rendezvous.timeout; // all ranks are there; the last may have come long after this one
+    Patience patience(rendezvous.timeout);
+    for (int tries = 1;; ++tries) {
+      absl::StatusOr<Greeted> master = greetMaster(patience);
+      SPLITCAST_RETURN_IF_ERROR(master.status());
+      if (absl::IsUnavailable(master->failure) && tries < kMostTries) {
+        SPLITCAST_RETURN_IF_ERROR(pause(kPause));
+        continue;
+      }
+      SPLITCAST_RETURN_IF_ERROR(checkMaster(*master));
+      peers[0] = std::move(master->socket);
+      return absl::OkStatus();
+    }
+  }
+
+  absl::StatusOr<Greeted> greetMaster(Patience &patience) {
+    absl::StatusOr<Socket> socket = connectTo(rendezvous.master, patience);
+    if (!socket.ok())
+      return masterError(absl::StatusCode::kUnavailable,
+                         absl::StrCat("found no rank 0 at ", rendezvous.master.text(), " within ",
+                                      absl::FormatDuration(rendezvous.timeout), ": ",
+                                      std::string(socket.status().message())));
+    if (!listener.isOpen()) {
+      SPLITCAST_ASSIGN_OR_RETURN(Endpoint at, localEndpoint(*socket));
+      SPLITCAST_ASSIGN_OR_RETURN(listener, listenAsRank(rendezvous, {at.host, 0}));
+      SPLITCAST_ASSIGN_OR_RETURN(at, localEndpoint(listener));
+      self.port = at.port;
+    }
+    SPLITCAST_ASSIGN_OR_RETURN(Greetings greetings, Greetings::create(self, rendezvous.secret));
+    SPLITCAST_RETURN_IF_ERROR(greetings.call(*std::move(socket), 0));
+    while (true) {
+      absl::StatusOr<std::optional<Greeted>> greeted = nextOf(greetings, patience);
+      if (absl::IsDeadlineExceeded(greeted.status()))
+        return masterError(absl::StatusCode::kUnavailable,
+                           absl::StrCat("has connected to ", rendezvous.master.text(),
+                                        ", but what listens there has not answered as rank 0 would within ",
+                                        absl::FormatDuration(rendezvous.timeout),
+                                        "; check MASTER_ADDR, and that no other service uses MASTER_PORT"));
+      SPLITCAST_RETURN_IF_ERROR(greeted.status());
+      if (greeted->has_value())
+        return std::move(**greeted);
+    }
+  }
+
+  absl::Status checkMaster(const Greeted &master) const {
+    const std::string what = absl::StrCat("has found at ", rendezvous.master.text(), ", where rank 0 should listen, ");
+    if (!master.failure.ok()) {
+      const bool isStranger = absl::IsNotFound(master.failure) || absl::IsUnavailable(master.failure);
+      return masterError(
+          isStranger ? absl::StatusCode::kUnavailable : master.failure.code(),
+          absl::StrCat(what, isStranger ? "another service (" : "a process that is none of this job (",
+                       std::string(master.failure.message()), ")",
+                       isStranger ? "; check MASTER_ADDR, and give a MASTER_PORT that no other service uses" : ""));
+    }
+    if (master.peer.attempt != self.attempt)
+      return masterError(
+          absl::StatusCode::kFailedPrecondition,
+          absl::StrCat(what, "a rank that belongs to ", attemptsText(master.peer.attempt, self.attempt)));
+    if (master.peer.rank != 0)
+      return masterError(absl::StatusCode::kUnavailable,
+                         absl::StrCat(what, "rank ", master.peer.rank,
+                                      " of a job; check MASTER_ADDR, and give a MASTER_PORT that no other job uses"));
+    return absl::OkStatus();
+  }
+
+  static absl::Status pause(absl::Duration time) {
+    for (Patience patience(time); !patience.isOver();) {
+      SPLITCAST_RETURN_IF_ERROR(processHealth());
+      absl::SleepFor(absl::Milliseconds(20));
+    }
+    return absl::OkStatus();
+  }
+
+  /// Waits for the reply of rank 0. It comes once all ranks are there or rank
+  /// 0's time is up, and rank 0 may have begun later. So this rank waits
+  /// longer, and rank 0 can name the missing ranks.
+  absl::Status learnJob() {
+    Patience patience(rendezvous.timeout + kReplyTime);
+    constexpr int64_t kEndpointBytes = 264; // a name of at most 253 bytes, a port, a space and an end of line
+    absl::StatusOr<std::string> reply = readText(peers[0], patience, 4096 + rendezvous.size * kEndpointBytes);
+    if (!reply.ok())
+      return absl::Status(
+          reply.status().code() == absl::StatusCode::kDeadlineExceeded ? absl::StatusCode::kUnavailable
+                                                                       : reply.status().code(),
+          absl::StrCat("rank ", rendezvous.rank, " has lost rank 0 at ", rendezvous.master.text(),
+                       " while it waited for the other ranks: ", std::string(reply.status().message())));
     return readTable(*reply);
   }
 
@@ -194,14 +335,13 @@ private:
     if (reply.rfind("error ", 0) == 0) {
       std::vector<std::string> words = absl::StrSplit(reply, absl::MaxSplits(' ', 2));
       int code = 0;
-      if (words.size() == 3 && absl::SimpleAtoi(words[1], &code))
+      if (words.size() == 3 && absl::SimpleAtoi(words[1], &code) && code > 0 && code <= 16)
         return {static_cast<absl::StatusCode>(code), words[2]};
     }
     std::vector<std::string> lines = absl::StrSplit(reply, '\n');
     if (static_cast<int64_t>(lines.size()) != rendezvous.size + 1 || lines[0].rfind("ok ", 0) != 0 ||
-        !absl::SimpleAtoi(lines[0].substr(3), &hello.job))
-      return absl::UnavailableError(absl::StrCat("the process that answers at ", rendezvous.master.text(),
-                                                 " is not rank 0; check MASTER_ADDR and MASTER_PORT"));
+        !absl::SimpleAtoi(lines[0].substr(3), &self.job))
+      return masterError(absl::StatusCode::kUnavailable, "has got no list of the ranks from rank 0, but other bytes");
     for (size_t line = 1; line < lines.size(); ++line) {
       std::pair<std::string, std::string> words = absl::StrSplit(lines[line], absl::MaxSplits(' ', 1));
       Endpoint endpoint{words.second.empty() ? rendezvous.master.host : words.second, 0};
@@ -211,38 +351,57 @@ private:
     return absl::OkStatus();
   }
 
-  /// Connects to a lower rank.
-  absl::Status goTo(int64_t rank) {
-    absl::StatusOr<Socket> socket = connectTo(endpoints[rank], deadline);
-    absl::Status status = socket.ok() ? writeText(*socket, hello.text(), deadline) : socket.status();
-    if (!status.ok())
-      return absl::UnavailableError(absl::StrCat("rank ", rendezvous.rank, " cannot connect to rank ", rank, " at ",
-                                                 endpoints[rank].text(), ": ", std::string(status.message())));
-    peers[rank] = *std::move(socket);
+  /// Connects to the lower ranks, and accepts the connections of higher ones.
+  /// All handshakes go on at once.
+  absl::Status meetOthers() {
+    Patience patience(rendezvous.timeout); // all ranks are there; the last may have come long after this one
+    SPLITCAST_ASSIGN_OR_RETURN(Greetings greetings, Greetings::create(self, rendezvous.secret));
+    SPLITCAST_RETURN_IF_ERROR(greetings.listen(std::move(listener)));
+    for (int64_t rank = 1; rank < rendezvous.rank; ++rank) {
+      absl::StatusOr<Socket> socket = connectTo(endpoints[rank], patience);
+      absl::Status status = socket.ok() ? greetings.call(*std::move(socket), rank) : socket.status();
+      if (!status.ok())
+        return unreachable(rank, status.message());
+    }
+    for (int64_t missing = rendezvous.size - 2; missing > 0;) {
+      absl::StatusOr<std::optional<Greeted>> greeted = nextOf(greetings, patience);
+      if (absl::IsDeadlineExceeded(greeted.status()))
+        return absl::UnavailableError(absl::StrCat(missingRanks(peers, rendezvous.rank), " did not connect to rank ",
+                                                   rendezvous.rank, greetings.refusals()));
+      SPLITCAST_RETURN_IF_ERROR(greeted.status());
+      if (!greeted->has_value())
+        continue;
+      SPLITCAST_ASSIGN_OR_RETURN(const bool isAdmitted, admit(std::move(**greeted), greetings));
+      missing -= isAdmitted ? 1 : 0;
+    }
     return absl::OkStatus();
   }
 
-  /// Accepts the next connection that a higher rank of this job makes.
-  absl::Status welcome() {
-    while (true) {
-      absl::StatusOr<Socket> socket = acceptFrom(listener, deadline);
-      if (absl::IsDeadlineExceeded(socket.status()))
-        return absl::UnavailableError(
-            absl::StrCat(missingRanks(peers, rendezvous.rank), " did not connect to rank ", rendezvous.rank));
-      if (!socket.ok())
-        return socket.status();
-      absl::StatusOr<Hello> peer = readHello(*socket, deadline);
-      if (!peer.ok() || peer->job != hello.job || peer->rank <= rendezvous.rank || peer->rank >= rendezvous.size)
-        continue;
-      peers[peer->rank] = *std::move(socket);
-      return absl::OkStatus();
+  absl::Status unreachable(int64_t rank, absl::string_view why) const {
+    return absl::UnavailableError(absl::StrCat("rank ", rendezvous.rank, " cannot connect to rank ", rank, " at ",
+                                               endpoints[rank].text(), ": ", why));
+  }
+
+  /// Gives a rank of this job its place. Returns false if it is none.
+  absl::StatusOr<bool> admit(Greeted greeted, Greetings &greetings) {
+    const Membership &peer = greeted.peer;
+    const bool isOfJob = peer.job == self.job && peer.attempt == self.attempt && peer.size == self.size;
+    if (greeted.called >= 0) {
+      if (!greeted.failure.ok())
+        return unreachable(greeted.called, greeted.failure.message());
+      if (!isOfJob || peer.rank != greeted.called)
+        return unreachable(greeted.called, "a rank of another job listens there");
+    } else if (!isOfJob || peer.rank <= self.rank || peer.rank >= self.size || peers[peer.rank].isOpen()) {
+      greetings.refuse(greeted, "it is no rank of this job that is missing");
+      return false;
     }
+    peers[peer.rank] = std::move(greeted.socket);
+    return true;
   }
 
   const Rendezvous rendezvous;
-  absl::Time deadline;
+  Membership self;
   Socket listener;
-  Hello hello;
   std::vector<Endpoint> endpoints;
   std::vector<Socket> peers;
 };

@@ -1,6 +1,7 @@
 #include "runtime/tcp/TcpSocket.h"
 
 #include "runtime/api/StatusMacros.h"
+#include "runtime/process/OwnFiles.h"
 #include "runtime/process/ProcessHealth.h"
 
 #include "absl/strings/str_cat.h"
@@ -42,7 +43,7 @@ absl::StatusOr<Resolved> resolve(const Endpoint &endpoint) {
 }
 
 absl::StatusOr<Socket> openSocket(int family) {
-  Socket socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  Socket socket = Socket::open([&] { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
   if (!socket.isOpen())
     return socketError("creating a socket");
   return socket;
@@ -56,29 +57,28 @@ void sendAtOnce(const Socket &socket) {
 
 /// Waits for the events, and checks the health of the process ten times a
 /// second.
-absl::Status waitFor(const Socket &socket, short events, absl::Time deadline) {
+absl::Status waitFor(const Socket &socket, short events, Patience &patience) {
   while (true) {
     pollfd wanted = {socket.fd(), events, 0};
-    absl::Duration left = deadline - absl::Now();
-    int code = poll(&wanted, 1, static_cast<int>(std::clamp<int64_t>(absl::ToInt64Milliseconds(left), 0, 100)));
+    int code = poll(&wanted, 1, pollMilliseconds(patience));
     if (code > 0)
       return absl::OkStatus();
     if (code < 0 && errno != EINTR)
       return socketError("poll");
     SPLITCAST_RETURN_IF_ERROR(processHealth());
-    if (left <= absl::ZeroDuration())
+    if (patience.isOver())
       return absl::DeadlineExceededError("timed out");
   }
 }
 
-absl::StatusOr<Socket> tryConnect(const Resolved &to, absl::Time deadline) {
+absl::StatusOr<Socket> tryConnect(const Resolved &to, Patience &patience) {
   SPLITCAST_ASSIGN_OR_RETURN(Socket socket, openSocket(to.address.ss_family));
   sendAtOnce(socket);
   if (connect(socket.fd(), reinterpret_cast<const sockaddr *>(&to.address), to.length) == 0)
     return socket;
   if (errno != EINPROGRESS)
     return socketError("connect");
-  SPLITCAST_RETURN_IF_ERROR(waitFor(socket, POLLOUT, deadline));
+  SPLITCAST_RETURN_IF_ERROR(waitFor(socket, POLLOUT, patience));
   socklen_t length = sizeof(errno);
   getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &errno, &length);
   if (errno != 0)
@@ -88,7 +88,7 @@ absl::StatusOr<Socket> tryConnect(const Resolved &to, absl::Time deadline) {
 
 /// Sends or receives all of these bytes: `step` moves some and returns their number, as send and recv do.
 template <typename Step>
-absl::Status moveAll(const Socket &socket, short events, int64_t bytes, Step step, absl::Time deadline) {
+absl::Status moveAll(const Socket &socket, short events, int64_t bytes, Step step, Patience &patience) {
   for (int64_t done = 0; done < bytes;) {
     ssize_t moved = step(done);
     if (moved > 0) {
@@ -96,7 +96,7 @@ absl::Status moveAll(const Socket &socket, short events, int64_t bytes, Step ste
     } else if (moved == 0) {
       return absl::UnavailableError("the other end has closed the connection");
     } else if (errno == EAGAIN || errno == EINTR) {
-      SPLITCAST_RETURN_IF_ERROR(waitFor(socket, events, deadline));
+      SPLITCAST_RETURN_IF_ERROR(waitFor(socket, events, patience));
     } else {
       return socketError("using a connection");
     }
@@ -104,16 +104,16 @@ absl::Status moveAll(const Socket &socket, short events, int64_t bytes, Step ste
   return absl::OkStatus();
 }
 
-absl::Status writeAll(const Socket &socket, const void *data, int64_t bytes, absl::Time deadline) {
+absl::Status writeAll(const Socket &socket, const void *data, int64_t bytes, Patience &patience) {
   auto step = [&](int64_t done) {
     return send(socket.fd(), static_cast<const char *>(data) + done, bytes - done, MSG_NOSIGNAL);
   };
-  return moveAll(socket, POLLOUT, bytes, step, deadline);
+  return moveAll(socket, POLLOUT, bytes, step, patience);
 }
 
-absl::Status readAll(const Socket &socket, void *data, int64_t bytes, absl::Time deadline) {
+absl::Status readAll(const Socket &socket, void *data, int64_t bytes, Patience &patience) {
   auto step = [&](int64_t done) { return recv(socket.fd(), static_cast<char *>(data) + done, bytes - done, 0); };
-  return moveAll(socket, POLLIN, bytes, step, deadline);
+  return moveAll(socket, POLLIN, bytes, step, patience);
 }
 
 /// Returns the endpoint that `ask` (getsockname or getpeername) gives for a
@@ -157,52 +157,68 @@ Socket &Socket::operator=(Socket &&other) noexcept {
 
 void Socket::close() {
   if (descriptor >= 0)
-    ::close(descriptor);
+    closeOwn(descriptor);
   descriptor = -1;
 }
 
 int Socket::release() { return std::exchange(descriptor, -1); }
 
-absl::StatusOr<Socket> listenAt(const Endpoint &at) {
+Socket Socket::open(absl::FunctionRef<int()> create) { return Socket(openOwn(create)); }
+
+absl::StatusOr<Socket> listenAt(const Endpoint &at, Reach reach) {
   SPLITCAST_ASSIGN_OR_RETURN(Resolved resolved, resolve(at));
   SPLITCAST_ASSIGN_OR_RETURN(Socket socket, openSocket(resolved.address.ss_family));
   int yes = 1;
   setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   auto *address = reinterpret_cast<sockaddr *>(&resolved.address);
-  // A machine's own name may resolve to a loopback address on that machine,
-  // which other machines cannot reach. So listen at all addresses.
-  if (!isLoopback(at.host) && address->sa_family == AF_INET)
+  if (reach == Reach::AllAddresses && address->sa_family == AF_INET)
     reinterpret_cast<sockaddr_in *>(address)->sin_addr.s_addr = htonl(INADDR_ANY);
-  else if (!isLoopback(at.host))
+  else if (reach == Reach::AllAddresses)
     reinterpret_cast<sockaddr_in6 *>(address)->sin6_addr = in6addr_any;
   if (bind(socket.fd(), address, resolved.length) != 0 || listen(socket.fd(), SOMAXCONN) != 0)
     return socketError("listening");
   return socket;
 }
 
-absl::StatusOr<Socket> connectTo(const Endpoint &to, absl::Time deadline) {
+absl::StatusOr<Socket> connectTo(const Endpoint &to, Patience &patience) {
   while (true) {
     absl::StatusOr<Resolved> resolved = resolve(to);
-    absl::StatusOr<Socket> socket = resolved.ok() ? tryConnect(*resolved, deadline) : resolved.status();
+    absl::StatusOr<Socket> socket = resolved.ok() ? tryConnect(*resolved, patience) : resolved.status();
     if (absl::Status status = socket.ok() ? checkPeer(*socket) : absl::OkStatus(); !status.ok())
       socket = status;
-    if (socket.ok() || !processHealth().ok() || absl::Now() + kRetry > deadline)
+    if (socket.ok() || !processHealth().ok() || patience.isOver())
       return socket;
     absl::SleepFor(kRetry);
   }
 }
 
-absl::StatusOr<Socket> acceptFrom(const Socket &listener, absl::Time deadline) {
+absl::StatusOr<Socket> acceptNext(const Socket &listener) {
   while (true) {
-    SPLITCAST_RETURN_IF_ERROR(waitFor(listener, POLLIN, deadline));
-    Socket socket(accept4(listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (socket.isOpen()) {
+    Socket socket =
+        Socket::open([&] { return accept4(listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
+    if (socket.isOpen())
       sendAtOnce(socket);
+    if (socket.isOpen() || errno == EAGAIN)
       return socket;
-    }
-    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+      return absl::ResourceExhaustedError(absl::StrCat("accept: ", std::strerror(errno)));
+    // accept also reports errors of the connection itself, which is then gone.
+    if (errno == EBADF || errno == EINVAL || errno == ENOTSOCK || errno == EOPNOTSUPP || errno == EFAULT)
       return socketError("accept");
   }
+}
+
+int pollMilliseconds(const Patience &patience) {
+  return static_cast<int>(std::clamp<int64_t>(absl::ToInt64Milliseconds(patience.left()), 1, 100));
+}
+
+absl::StatusOr<std::string> addressOf(const std::string &host) {
+  SPLITCAST_ASSIGN_OR_RETURN(const Resolved resolved, resolve({host, 0}));
+  char text[NI_MAXHOST] = {};
+  if (int code = getnameinfo(reinterpret_cast<const sockaddr *>(&resolved.address), resolved.length, text, sizeof(text),
+                             nullptr, 0, NI_NUMERICHOST))
+    return absl::UnavailableError(absl::StrCat("getnameinfo: ", gai_strerror(code)));
+  return std::string(text);
 }
 
 absl::StatusOr<Endpoint> localEndpoint(const Socket &socket) { return endpointOf(socket, getsockname); }
@@ -211,20 +227,20 @@ absl::StatusOr<Endpoint> peerEndpoint(const Socket &socket) { return endpointOf(
 
 bool isLoopback(const std::string &host) { return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0; }
 
-absl::Status writeText(const Socket &socket, const std::string &text, absl::Time deadline) {
+absl::Status writeText(const Socket &socket, const std::string &text, Patience &patience) {
   const int64_t bytes = static_cast<int64_t>(text.size());
-  absl::Status status = writeAll(socket, &bytes, sizeof(bytes), deadline);
-  return status.ok() ? writeAll(socket, text.data(), bytes, deadline) : status;
+  absl::Status status = writeAll(socket, &bytes, sizeof(bytes), patience);
+  return status.ok() ? writeAll(socket, text.data(), bytes, patience) : status;
 }
 
-absl::StatusOr<std::string> readText(const Socket &socket, absl::Time deadline, int64_t mostBytes) {
+absl::StatusOr<std::string> readText(const Socket &socket, Patience &patience, int64_t mostBytes) {
   int64_t bytes = 0;
-  SPLITCAST_RETURN_IF_ERROR(readAll(socket, &bytes, sizeof(bytes), deadline));
+  SPLITCAST_RETURN_IF_ERROR(readAll(socket, &bytes, sizeof(bytes), patience));
   if (bytes < 0 || bytes > mostBytes)
     return absl::UnavailableError(
         absl::StrCat("received a text of ", bytes, " bytes; at most ", mostBytes, " are allowed"));
   std::string text(bytes, '\0');
-  SPLITCAST_RETURN_IF_ERROR(readAll(socket, text.data(), bytes, deadline));
+  SPLITCAST_RETURN_IF_ERROR(readAll(socket, text.data(), bytes, patience));
   return text;
 }
 

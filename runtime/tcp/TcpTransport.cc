@@ -2,6 +2,7 @@
 
 #include "runtime/api/StatusMacros.h"
 #include "runtime/api/TransportChecks.h"
+#include "runtime/process/OwnFiles.h"
 #include "runtime/process/ProcessHealth.h"
 
 #include "absl/strings/str_cat.h"
@@ -50,17 +51,24 @@ public:
   int64_t rank() const override { return self; }
   int64_t size() const override { return static_cast<int64_t>(ranks.size()); }
 
-  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) override {
+  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes,
+                                                const Frame &frame) override {
     SPLITCAST_RETURN_IF_ERROR(checkMessage(*this, to, tag, bytes));
-    return std::make_unique<TcpMessage<TcpMesh::Outgoing>>(mesh, mesh->send(ranks[to], {name, tag}, data, bytes));
+    return std::make_unique<TcpMessage<TcpMesh::Outgoing>>(mesh,
+                                                           mesh->send(ranks[to], {name, tag}, frame, data, bytes));
   }
 
-  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) override {
+  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes,
+                                                   const Frame &frame) override {
     SPLITCAST_RETURN_IF_ERROR(checkMessage(*this, from, tag, bytes));
-    return std::make_unique<TcpMessage<TcpMesh::Incoming>>(mesh, mesh->receive(ranks[from], {name, tag}, data, bytes));
+    return std::make_unique<TcpMessage<TcpMesh::Incoming>>(mesh,
+                                                           mesh->receive(ranks[from], {name, tag}, frame, data, bytes));
   }
 
   absl::Status health() override {
+    if (isForkedChild())
+      return absl::UnavailableError(
+          "this process was forked from a rank and is none itself; call Splitcast in the parent alone");
     return mesh->isConnected() ? processHealth() : absl::UnavailableError("this rank has left the job");
   }
 

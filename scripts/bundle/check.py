@@ -17,8 +17,9 @@ figures      Runs only if --parts names it. Compares AdamW with a copy, a chain 
 
 After each check its row is printed, and the JSON file is rewritten. Beside it, in a file with '.log' for '.json', is
 what each program printed. A program may take --program-limit seconds (every op twice that, a training of GPT-2 three
-times). After --limit seconds no further program begins, and checks that are not done have failed. If there are more ranks than GPUs, ranks share them. The exit status is 0 only if there was a check and every
-check passed. --device=cpu checks the bundle itself, without a GPU.
+times). After --limit seconds no further program begins, and checks that are not done have failed. If there are more
+ranks than GPUs, ranks share them. The exit status is 0 only if there was a check and every check passed.
+--device=cpu checks the bundle itself, without a GPU.
 
 CUDA's libraries (cuBLASLt, NCCL, the runtime) are found in CUDA_HOME, in /usr/local/cuda, or in Python's packages.
 """
@@ -256,7 +257,8 @@ def checkKernels(arguments):
 
 def compareWithBare(arguments, directory):
     """Runs device_figures. Returns (True, a text for the row, its results)."""
-    text = run(1, "device_figures", [f"--device={arguments.device}"] + DEVICE_FIGURES[arguments.device], arguments, directory)
+    text = run(1, "device_figures", [f"--device={arguments.device}"] + DEVICE_FIGURES[arguments.device], arguments,
+               directory)
     results = [json.loads(line) for line in text.strip().split("\n")]
     names = {"executor": "launches in a plan: {:.2f} x the speed of direct ones (best {:.2f})",
              "adamw": "AdamW: {:.2f} x a copy's bandwidth (best {:.2f})",
@@ -307,7 +309,7 @@ def timeGpt2(computes, arguments, directory, losses):
         ours.append(GptRun(computes, arguments, directory))
         if arguments.peer:
             theirs.append(timePeer(computes, arguments))
-    seconds = sum((each.seconds for each in ours), [])
+    seconds = [one for each in ours for one in each.seconds]
     median, best, one = statistics.median(seconds), min(seconds), ours[0]
     flops = 6 * one.parameters + 12 * LAYERS * WIDTH * CONTEXT  # per token; only products count
     text = (f"{BATCH} x {CONTEXT} tokens: median {tokens / median:.0f}, best {tokens / best:.0f} tokens/s; "
@@ -344,7 +346,8 @@ def jobsOf(arguments, directory):
     if "figures" in arguments.parts:
         losses = []
         for computes in ("bf16", "f32"):
-            yield f"GPT-2 124M in {computes}", lambda computes=computes: timeGpt2(computes, arguments, directory, losses)
+            yield f"GPT-2 124M in {computes}", lambda computes=computes: timeGpt2(
+                computes, arguments, directory, losses)
         for computes in ("bf16", "f32"):
             yield f"profile in {computes}", lambda computes=computes: profileGpt2(computes, arguments, directory)
         yield "direct use of the device", lambda: compareWithBare(arguments, directory)
@@ -353,9 +356,8 @@ def jobsOf(arguments, directory):
 def runAll(arguments):
     """Runs all checks, and yields the rows of the table."""
     with tempfile.TemporaryDirectory() as directory:
-        with open(os.path.join(directory, "text"), "wb") as file:
-            with open(os.path.abspath(__file__), "rb") as source:
-                file.write(source.read())
+        with open(os.path.join(directory, "text"), "wb") as file, open(os.path.abspath(__file__), "rb") as source:
+            file.write(source.read())
         for name, job in jobsOf(arguments, directory):
             started = time.monotonic()
             try:
@@ -379,7 +381,8 @@ def main():
     gpu = gpuName()
     if arguments.device == "cuda" and gpu is None:
         sys.exit("check: error: nvidia-smi shows no GPU, so nothing was run; use --device=cpu to check only the bundle")
-    print(f"{datetime.date.today()}  {arguments.device}  {gpu or platform.processor() or platform.machine()}", flush=True)
+    print(f"{datetime.date.today()}  {arguments.device}  {gpu or platform.processor() or platform.machine()}",
+          flush=True)
     rows = []
     write(rows, gpu, arguments)
     with open(arguments.log, "w", encoding="utf-8"):
@@ -387,7 +390,8 @@ def main():
     for row in runAll(arguments):
         rows.append(row)
         write(rows, gpu, arguments)
-        print(f"{row['what']:24} {'passed' if row['passed'] else 'FAILED'}  {row['seconds']:5.1f} s  {row['found']}", flush=True)
+        print(f"{row['what']:24} {'passed' if row['passed'] else 'FAILED'}  {row['seconds']:5.1f} s  {row['found']}",
+              flush=True)
     failed = sum(not row["passed"] for row in rows)
     print(f"{len(rows) - failed} passed, {failed} failed")
     sys.exit(1 if failed or not rows else 0)

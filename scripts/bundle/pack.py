@@ -12,9 +12,9 @@ FILTERS = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 9, "dict
 def main():
     directory, output = sys.argv[1:]
     unfinished = output + ".unfinished"
-    with lzma.open(unfinished, "wb", filters=FILTERS) as compressed:
-        with tarfile.open(fileobj=compressed, mode="w") as archive:
-            archive.add(directory, arcname=os.path.basename(directory))
+    with lzma.open(unfinished, "wb", filters=FILTERS) as compressed, tarfile.open(fileobj=compressed,
+                                                                                  mode="w") as archive:
+        archive.add(directory, arcname=os.path.basename(directory))
     os.replace(unfinished, output)
 
 

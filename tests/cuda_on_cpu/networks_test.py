@@ -95,9 +95,9 @@ for step in range(5):
 if sc.rank() == 0:
     print((losses, errors))
 '''
-CUDA = dict(LD_PRELOAD=os.path.join(jobs.ROOT, "tests/cuda_on_cpu/libcuda_on_cpu.so"),
-            SPLITCAST_CUDA_BACKEND=os.path.join(jobs.ROOT, "compiler/launch/libsplitcast-cuda.so"),
-            SPLITCAST_SHARE_GPUS="1")
+CUDA = {"LD_PRELOAD": os.path.join(jobs.ROOT, "tests/cuda_on_cpu/libcuda_on_cpu.so"),
+        "SPLITCAST_CUDA_BACKEND": os.path.join(jobs.ROOT, "compiler/launch/libsplitcast-cuda.so"),
+        "SPLITCAST_SHARE_GPUS": "1"}
 
 
 class Network(unittest.TestCase):
@@ -105,10 +105,10 @@ class Network(unittest.TestCase):
     def train(self, ranks, device, stage, dtype="f32", **environment):
         """The losses, and the bits of all variables, or a digest of them."""
         program = jobs.write(self.network)
-        variables = ["%s=%s" % each for each in dict(CUDA, **environment).items()] if device == "cuda" else []
+        variables = ["{}={}".format(*each) for each in dict(CUDA, **environment).items()] if device == "cuda" else []
         done = subprocess.run(jobs.MPIRUN + [str(ranks), "env"] + variables +
                               [sys.executable, program, device, str(stage), dtype], env=jobs.ENVIRONMENT,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=100)
+                              capture_output=True, text=True, timeout=100)
         self.assertEqual(done.returncode, 0, done.stderr)
         return ast.literal_eval(done.stdout)
 

@@ -118,8 +118,8 @@ private:
       return compare(outcomes.global, *outcome, Agreement::Bits);
     if (carriedParts.empty()) // later, buckets stand between what is carried and its sum
       carriedParts = carriedPartsOf(*parsed.value());
-    // Micro-batches are added up in their order, which is another than that of the batch, exact sums drop what is less
-    // than their unit, and losses of divided classes sum parts first; from here on it stays.
+    // Micro-batches are added up in their order, which is another than that of the batch, exact sums are rounded only
+    // once, and losses of divided classes sum parts first; from here on it stays.
     absl::Status status = compareWithGlobal(*outcome);
     wide.reset();
     return status.ok() ? setBaseline(**parsed) : status;

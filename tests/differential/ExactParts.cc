@@ -27,7 +27,9 @@ std::string carriedIn(Value part) {
 std::vector<CarriedParts> carriedPartsOf(ModuleOp module) {
   std::set<CarriedParts> found;
   module.walk([&](nn::ExactSumOp sum) {
-    CarriedParts parts = {carriedIn(sum.getPart0()), carriedIn(sum.getPart1()), carriedIn(sum.getPart2())};
+    CarriedParts parts;
+    for (Value part : sum.getParts())
+      parts.push_back(carriedIn(part));
     if (llvm::none_of(parts, [](const std::string &name) { return name.empty(); }))
       found.insert(parts);
   });
@@ -35,11 +37,11 @@ std::vector<CarriedParts> carriedPartsOf(ModuleOp module) {
 }
 
 Outcome joinParts(Outcome outcome, const std::vector<CarriedParts> &all) {
-  for (const auto &[first, second, third] : all) {
-    auto sum = outcome.variables.find(first);
+  for (const CarriedParts &parts : all) {
+    auto sum = outcome.variables.find(parts.front());
     if (sum == outcome.variables.end())
       continue;
-    for (const std::string &name : {second, third}) {
+    for (const std::string &name : llvm::ArrayRef(parts).drop_front()) {
       auto part = outcome.variables.find(name);
       if (part == outcome.variables.end())
         continue;

@@ -1,7 +1,7 @@
-//===- ExactParts.h - Compares exact sums that are carried as three parts -------===//
+//===- ExactParts.h - Compares exact sums that are carried as parts -------===//
 //
 // Each rank has the parts (nn.exact_part) of the sum of its own addends, and a part of the whole sum is not the sum of
-// the ranks' parts. So to compare whole values with those of ranks, the three parts are added first.
+// the ranks' parts. So to compare whole values with those of ranks, the parts are added first.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_DIFFERENTIAL_EXACTPARTS_H
@@ -9,17 +9,18 @@
 
 #include "tests/differential/Oracle.h"
 
-#include <array>
+#include <string>
+#include <vector>
 
 namespace splitcast::differential {
 
-/// The names of the variables that carry parts 0, 1 and 2 of one sum.
-using CarriedParts = std::array<std::string, 3>;
+/// The names of the variables that carry the parts of one sum, in order.
+using CarriedParts = std::vector<std::string>;
 
 /// Returns the variables of all sums in a module after 'sbp-split-steps'.
 std::vector<CarriedParts> carriedPartsOf(mlir::ModuleOp module);
 
-/// Replaces each three variables by their sum, part0 + part1 + part2, under the name of the first.
+/// Replaces the variables of each sum by the sum of their parts, under the name of the first.
 Outcome joinParts(Outcome outcome, const std::vector<CarriedParts> &all);
 
 } // namespace splitcast::differential

@@ -257,7 +257,7 @@ protected:
 
 /// What is no addend of the result, but of what nn.exact_sum makes of it: tests of exact sums add these up.
 bool isOfExactParts(const VectorCase &testCase, const Row &row) {
-  return testCase.op == "nn.exact_part" && hasPartial(row.operands);
+  return (testCase.op == "nn.exact_part" || testCase.op == "nn.exact_rest") && hasPartial(row.operands);
 }
 
 /// Nobody adds up integers of ranks.
@@ -268,14 +268,22 @@ bool hasPartialIntegers(const std::vector<Tensor> &tensors, const std::vector<sb
   return found;
 }
 
+/// Numbers beside which an addend of few bits is nothing: what is left is rounded, and so is what cancels.
+bool hasHugeNumbers(const std::vector<Tensor> &operands) {
+  constexpr double kHuge = 1 << 10;
+  return llvm::any_of(operands, [](const Tensor &each) {
+    return llvm::any_of(each.floats, [](double number) { return std::isfinite(number) && std::abs(number) > kHuge; });
+  });
+}
+
 TEST_F(RulesTest, EveryRowGivesWhatNumPyGives) {
   std::map<std::string, int64_t> rows; // by op
   for (const VectorCase &testCase : cases) {
     Sharded sharded(testCase, context);
     for (const sbp::Placement &placement : placements())
       for (const Row &row : rowsOf(sharded.spec(), placement)) {
-        if (isOfExactParts(testCase, row) || hasPartialIntegers(testCase.operands, row.operands) ||
-            hasPartialIntegers(testCase.results, row.results))
+        if (isOfExactParts(testCase, row) || (hasPartial(row.operands) && hasHugeNumbers(testCase.operands)) ||
+            hasPartialIntegers(testCase.operands, row.operands) || hasPartialIntegers(testCase.results, row.results))
           continue;
         ++rows[testCase.op];
         const std::string wrong = sharded.run(row, placement);

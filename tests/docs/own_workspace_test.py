@@ -50,7 +50,7 @@ class Workspace(unittest.TestCase):
     def run_in(self, folder, command):
         """What the command prints; what goes to stderr is seen where this test's own does."""
         result = subprocess.run(command, cwd=folder, env=self.environment, stdout=subprocess.PIPE,
-                                universal_newlines=True)
+                                text=True)
         self.assertEqual(result.returncode, 0, command)
         return result.stdout
 

@@ -38,14 +38,14 @@ TEST(Checkpoint, GoesOnAtAnotherStageOnOtherRanks) {
   JobResult first = runIn(directory, 3, gptOf(3, "2", 2, {"--checkpoint=c", "--checkpoint-every=1", "--keep=1"}));
   ASSERT_TRUE(first.succeeded()) << first.describe();
   EXPECT_EQ(namesIn(directory + "/c"),
-            (std::set<std::string>{"shared.txt", "step-000000002.json", "step-000000002.safetensors"}));
+            (std::set<std::string>{"job-000000001.json", "step-000000002.json", "step-000000002.safetensors"}));
   JobResult second = runIn(
       directory, 4,
       gptOf(4, "3,strategy=tensor", 4, {"--checkpoint=c", "--resume=c", "--checkpoint-every=2", "--metrics=m.jsonl"}));
   ASSERT_TRUE(second.succeeded()) << second.describe();
   EXPECT_EQ(namesIn(directory + "/c"),
-            (std::set<std::string>{"shared.txt", "step-000000002.json", "step-000000002.safetensors",
-                                   "step-000000004.json", "step-000000004.safetensors"}));
+            (std::set<std::string>{"job-000000002.json", "step-000000002.json", "step-000000002.safetensors",
+                                   "step-000000004-job-2.json", "step-000000004-job-2.safetensors"}));
   const Trained rest = train(directory, 2, gptOf(2, "1", 6, {"--resume=c"}));
   EXPECT_EQ(rest.variables, whole.variables);
   EXPECT_TRUE(absl::EndsWith(whole.losses, rest.losses)) << rest.losses;
@@ -65,7 +65,7 @@ TEST(Checkpoint, AFullDiskLeavesTheOneBefore) {
   EXPECT_TRUE(absl::StrContains(full.describe(), "No space left on device; free space or take another directory"))
       << full.describe();
   EXPECT_EQ(namesIn(disk + "/c"),
-            (std::set<std::string>{"shared.txt", "step-000000002.json", "step-000000002.safetensors"}));
+            (std::set<std::string>{"job-000000001.json", "step-000000002.json", "step-000000002.safetensors"}));
   const Trained rest = train(directory, 3, gptOf(3, "2", 6, {"--resume=disk/c"}));
   EXPECT_EQ(rest.variables, train(directory, 3, gptOf(3, "2", 6, {})).variables);
   EXPECT_EQ(::umount(disk.c_str()), 0);
@@ -96,8 +96,8 @@ TEST(Checkpoint, DamagedOnesAreLeftOut) {
   const JobResult result =
       runIn(directory, 3, gptOf(3, "1", 5, {"--resume=c", "--checkpoint=c", "--checkpoint-every=5", "--keep=1"}));
   ASSERT_TRUE(result.succeeded()) << result.describe();
-  EXPECT_EQ(namesIn(directory + "/c"),
-            (std::set<std::string>{"shared.txt", "step-000000005.json", "step-000000005.safetensors"}));
+  EXPECT_EQ(namesIn(directory + "/c"), (std::set<std::string>{"job-000000002.json", "step-000000005-job-2.json",
+                                                              "step-000000005-job-2.safetensors"}));
 }
 
 /// By a rate that lets the loss grow, the first is the best; it is kept beside the newest, also by a job that goes on.
@@ -121,18 +121,18 @@ TEST(Checkpoint, TheOneOfTheLeastValidationLossIsKept) {
                        "--keep=1"};
   const JobResult first = runIn(directory, 2, with(gpt, {"--steps=3"}));
   ASSERT_TRUE(first.succeeded()) << first.describe();
-  const auto kept = [](int64_t newest) {
-    std::set<std::string> names = {"shared.txt"};
-    for (int64_t step : {int64_t{1}, newest})
+  const auto kept = [](const char *job, const char *newest) {
+    std::set<std::string> names = {job};
+    for (const char *name : {"step-000000001", newest})
       for (const char *suffix : {".json", ".safetensors"})
-        names.insert(absl::StrCat("step-00000000", step, suffix));
+        names.insert(absl::StrCat(name, suffix));
     return names;
   };
-  EXPECT_EQ(namesIn(directory + "/c"), kept(3));
+  EXPECT_EQ(namesIn(directory + "/c"), kept("job-000000001.json", "step-000000003"));
   EXPECT_TRUE(absl::StrContains(readFile(directory + "/c/step-000000001.json"), "\"validation_loss\": "));
   const JobResult second = runIn(directory, 3, with(gpt, {"--steps=5", "--resume=c", "--enable-zero=stage=3"}));
   ASSERT_TRUE(second.succeeded()) << second.describe();
-  EXPECT_EQ(namesIn(directory + "/c"), kept(5));
+  EXPECT_EQ(namesIn(directory + "/c"), kept("job-000000002.json", "step-000000005-job-2"));
 }
 
 struct Refused {
@@ -153,6 +153,13 @@ TEST(Checkpoint, WhatIsRefused) {
            {"another directory's", {"--checkpoint=c"}, {"'c'", "step 2", "--resume=c"}},
            {"nothing there", {"--resume=missing"}, {"'missing'", "no complete checkpoint", "leave out --resume"}},
            {"another seed", {"--resume=c", "--seed=5"}, {"--seed=0", "seed 5", "--load-variables="}},
+           {"another rate",
+            {"--resume=c", "--lr=0.5"},
+            {"step-000000002.safetensors", "optimizer.learning_rate is 0.0006 in the file, but 0.5 here",
+             "--rates=saved to go on with 0.0006", "--rates=command to go on with 0.5"}},
+           {"another rate of a group's flag", {"--resume=c", "--optimizer=adamw,lr=0.25"}, {"0.0006", "0.25"}},
+           {"another rate for a file", {"--load-variables=v", "--lr=0.5"}, {"'v'", "0.0006 in the file, but 0.5 here"}},
+           {"no such choice", {"--resume=c", "--rates=mine"}, {"--rates is 'mine'", "saved or command"}},
            {"fewer steps", {"--resume=c", "--steps=1"}, {"has done 2 steps", "--steps is 1"}},
            {"another model", {"--resume=c", "--width=8"}, {"step-000000002.safetensors", "the variable is f32"}},
            {"two sources", {"--resume=c", "--load-variables=v"}, {"--load-variables=v", "--resume=c", "one of them"}},

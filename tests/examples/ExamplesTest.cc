@@ -233,9 +233,10 @@ TEST(Examples, RunWritesSplitOutputsWhole) {
     for (size_t i = 0; i < x.size(); ++i)
       x[i] = static_cast<float>(i % 1009 % 7);
     ASSERT_TRUE(writer->append(2, x.data()).ok() && writer->commit().ok());
-    JobResult result = runIn(directory, ranks,
-                             {programPath("compiler/tools/splitcast-run"), "module.mlir", "--function=predict",
-                              "--load-variables=variables", "--input=x=x.npy", "--output=logits=logits.npy"});
+    JobResult result =
+        runIn(directory, ranks,
+              {programPath("compiler/tools/splitcast-run"), "module.mlir", "--function=predict",
+               "--load-variables=variables", "--rates=saved", "--input=x=x.npy", "--output=logits=logits.npy"});
     ASSERT_TRUE(result.succeeded()) << result.describe();
     std::string logits = readFile(directory + "/logits.npy");
     EXPECT_EQ(npyFloats(directory + "/logits.npy").size(), 2u * 1000 * 10);

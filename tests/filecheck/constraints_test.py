@@ -9,7 +9,7 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
-import descriptions  # noqa: E402
+import descriptions
 
 
 def sectionsOf(texts):

@@ -11,7 +11,7 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
-import descriptions  # noqa: E402
+import descriptions
 
 
 def isWithoutExample(entry):

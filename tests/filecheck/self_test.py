@@ -15,9 +15,9 @@ CONFIG = os.path.join(os.path.dirname(HERE), "lit.cfg.py")
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 
-import constraints_test  # noqa: E402
-import descriptions  # noqa: E402
-import examples_test  # noqa: E402
+import constraints_test
+import descriptions
+import examples_test
 
 
 class RunnerTest(unittest.TestCase):

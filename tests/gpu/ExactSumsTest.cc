@@ -17,12 +17,12 @@ constexpr const char *kModule = R"(
 #p = #sbp.placement<"cuda", [dp = 2]>
 #S0 = #sbp.nd<#p, [S(0)]>
 #B = #sbp.nd<#p, [B]>
-func.func @norm(%x: tensor<2xNxf32, #S0>, %y: tensor<5xf32, #B>) -> (tensor<24xf64>, tensor<f64>) {
-  %a = nn.square_parts %x : (tensor<2xNxf32, #S0>) -> tensor<24xf64>
-  %b = nn.square_parts %y : (tensor<5xf32, #B>) -> tensor<24xf64>
-  %c = nn.sum_parts %a, %b : (tensor<24xf64>, tensor<24xf64>) -> tensor<24xf64>
-  %t = nn.total_of_parts %c : (tensor<24xf64>) -> tensor<f64>
-  return %c, %t : tensor<24xf64>, tensor<f64>
+func.func @norm(%x: tensor<2xNxf32, #S0>, %y: tensor<5xf32, #B>) -> (tensor<28xf64>, tensor<f64>) {
+  %a = nn.square_parts %x : (tensor<2xNxf32, #S0>) -> tensor<28xf64>
+  %b = nn.square_parts %y : (tensor<5xf32, #B>) -> tensor<28xf64>
+  %c = nn.sum_parts %a, %b : (tensor<28xf64>, tensor<28xf64>) -> tensor<28xf64>
+  %t = nn.total_of_parts %c : (tensor<28xf64>) -> tensor<f64>
+  return %c, %t : tensor<28xf64>, tensor<f64>
 }
 func.func @nonfinite(%x: tensor<2xNxf32, #S0>) -> tensor<f64> {
   %n = nn.nonfinite %x : (tensor<2xNxf32, #S0>) -> tensor<f64>

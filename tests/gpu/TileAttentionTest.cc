@@ -48,6 +48,32 @@ TEST_F(TileAttentionTest, LongSums) {
            /*hasStatistics=*/true, /*isSmall=*/false, /*scale=*/0.06, /*arePositive=*/true});
 }
 
+/// Scores of -2^126 are above those of keys that are not seen.
+TEST_F(TileAttentionTest, LowestScores) {
+  Floats gradient = {1, 1}, query = {1, 1}, key = {-1, -1, -1}, value = {1, 2, 4}, output(2, 77), statistics(2, 77),
+         queryGrad(2, 77), keyGrad(3, 77), valueGrad(3, 77);
+  std::vector<int64_t> mask = {0, 1, 1};
+  for (const bool hasStatistics : {false, true}) {
+    const Case c{/*positions=*/2,  /*keys=*/3,    /*heads=*/1,       /*width=*/1,      /*isCausal=*/false,
+                 /*hasMask=*/true, hasStatistics, /*isSmall=*/false, /*scale=*/0x1p126};
+    std::vector<runtime::Buffer> operands = {bufferOf(query), bufferOf(key), bufferOf(value), bufferOf(mask),
+                                             bufferOf(output)};
+    if (hasStatistics)
+      operands.push_back(bufferOf(statistics));
+    launchAttention(c, false, operands);
+    EXPECT_EQ(output, Floats({3, 3}));
+    if (hasStatistics) // which have no digits for the logarithm of 2
+      continue;
+    std::vector<runtime::Buffer> backward = {bufferOf(gradient)};
+    backward.insert(backward.end(), operands.begin(), operands.end() - 1);
+    for (Floats *result : {&queryGrad, &keyGrad, &valueGrad})
+      backward.push_back(bufferOf(*result));
+    launchAttention(c, true, backward);
+    EXPECT_EQ(queryGrad, Floats(2)); // both keys have one slope, of either sign
+    EXPECT_EQ(valueGrad, Floats({0, 1, 1}));
+  }
+}
+
 TEST_F(TileAttentionTest, NoKey) {
   Floats gradient = drawn(2, 1), query = drawn(2, 2), key = drawn(3, 3), value = drawn(3, 4), output(2, 77),
          statistics(2, 77), queryGrad(2, 77), keyGrad(3, 77), valueGrad(3, 77);

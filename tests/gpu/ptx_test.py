@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from ptx_reading import CHIP, assemble, bytesByWidth, entriesOf, findPtxas, wideShare  # noqa: E402
+from ptx_reading import CHIP, assemble, bytesByWidth, entriesOf, findPtxas, wideShare
 
 MATH_UNITS = {"ex2.approx.ftz.f32", "rcp.approx.ftz.f32"}
 WIDE_SHARE = 0.4  # embeddings, attention and sums over rows move 4 bytes per thread, side by side

@@ -6,7 +6,7 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-import pages  # noqa: E402
+import pages
 
 
 class HowToTextTest(unittest.TestCase):

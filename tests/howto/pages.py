@@ -6,7 +6,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "lint"))
 
-import patches  # noqa: E402
+import patches
 
 PAGE = "CONTRIBUTING.md"
 # Names of patches, and the headings of their sections.

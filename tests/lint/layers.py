@@ -38,17 +38,17 @@ MAY_USE = {
     "runtime/executor": {"runtime/api", "runtime/io", "runtime/process", "dialects/exec"} | SBP | COLLECTIVES,
     # Who implements the contract. None of them includes another, but for those who move what lies on a device: NCCL that
     # of CUDA's, and ranks that read each other's memory that of the host's.
-    "runtime/host/communicator": {"runtime/api"} | COLLECTIVES,
+    "runtime/host/communicator": {"runtime/api", "runtime/process"} | COLLECTIVES,
     "runtime/workers": set(),
-    "runtime/pull": {"runtime/api", "runtime/host", "runtime/process"},
-    "runtime/host/jit": {"runtime/api", "runtime/codegen", "runtime/workers", "dialects/exec"},
+    "runtime/pull": {"runtime/api", "runtime/host", "runtime/io", "runtime/process"},
+    "runtime/host/jit": {"runtime/api", "runtime/codegen", "runtime/io", "runtime/workers", "dialects/exec"},
     "runtime/host/calls": {"runtime/api", "runtime/workers", "dialects/exec"},
     "runtime/host": {"runtime/api", "runtime/workers", "runtime/host/calls", "runtime/host/jit"},
     "runtime/mpi": {"runtime/api", "runtime/process"},
     "runtime/tcp": {"runtime/api", "runtime/process"},
     "runtime/gpu": {"runtime/api", "runtime/codegen", "dialects/exec"} | ALGEBRA,
-    "runtime/cuda": {"runtime/api", "runtime/gpu", "dialects/exec"},
-    "runtime/nccl": {"runtime/api", "runtime/gpu", "runtime/cuda"} | COLLECTIVES,
+    "runtime/cuda": {"runtime/api", "runtime/gpu", "runtime/process", "dialects/exec"},
+    "runtime/nccl": {"runtime/api", "runtime/gpu", "runtime/cuda", "runtime/process"} | COLLECTIVES,
     # The one place that knows all kinds of jobs.
     "runtime/job": {"runtime/api", "runtime/mpi", "runtime/tcp"},
     # ---- From a model to a plan, and to ranks that run it ----
@@ -58,8 +58,10 @@ MAY_USE = {
     # The one place that knows all kinds of devices.
     "compiler/launch": {
         "compiler",
+        "passes/global",
         "passes/plan",
         "dialects/exec",
+        "dialects/nn",
         "runtime/api",
         "runtime/cuda",
         "runtime/executor",
@@ -83,7 +85,15 @@ MAY_USE = {
         "runtime/gpu",
         "runtime/io",
     } | PASSES | SBP,
-    "compiler/python": {"compiler/graph", "compiler/launch", "dialects/nn", "runtime/api", "runtime/io", "runtime/job"},
+    "compiler/python": {
+        "compiler",
+        "compiler/graph",
+        "compiler/launch",
+        "dialects/nn",
+        "runtime/api",
+        "runtime/io",
+        "runtime/job",
+    },
     # ---- What a user writes ----
     "examples": {"compiler/graph", "compiler/launch", "runtime/io"},
     # They take a plan apart, and time its ops beside what does the same alone.
@@ -91,6 +101,7 @@ MAY_USE = {
         "compiler",
         "compiler/graph",
         "compiler/launch",
+        "compiler/tools",
         "dialects/exec",
         "runtime/executor",
         "runtime/host",
@@ -115,6 +126,7 @@ ONLY_IN = {
     ("cuda_runtime_api.h", "cublasLt.h", "cudnn.h", "nccl.h", "@cuda//:"): {"runtime/cuda", "runtime/nccl", "tests"},
     ("mpi.h", "@openmpi//"): {"runtime/mpi", "tests"},
     ("dnnl.h", "//third_party:dnnl"): {"runtime/host/calls", "benchmarks"},
+    ("openssl/",): {"runtime/tcp"},
 }
 
 INCLUDE = re.compile(r'^\s*#?\s*include\s+["<]([^">]+)[">]')

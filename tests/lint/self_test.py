@@ -190,6 +190,12 @@ class HygieneTest(unittest.TestCase):
         self.expectOne("a.cc", "\tint x;\n", "a tab")
         self.expectOne("a.cc", "int x;", "no newline")
 
+    def testReadersOfModules(self):
+        call = "mlir::parseSource" + "File<mlir::ModuleOp>(path, &context);\n"
+        self.expectOne("compiler/tools/Other.cc", call, "ModuleFile.h")
+        for path in ("compiler/tools/ModuleFile.cc", "tests/docs/OpTable.cc"):
+            self.assertEqual(hygiene.check(path, call), [])
+
     def testUnfinished(self):
         self.expectOne("a.cc", f"// {UNFINISHED}: more\n", UNFINISHED)
         self.expectOne("a.cc", "// FIX" + "ME(me)\n", "FIX" + "ME")

@@ -77,6 +77,11 @@ TEST_F(CoverageTest, EveryFeatureOccursInTwentyGraphs) {
   }
 }
 
+TEST_F(CoverageTest, EveryKindOccursInThirtyGraphs) {
+  for (Feature kind : {Feature::RecomputedBlocks, Feature::PipelinedNorms, Feature::MaskedScores, Feature::WideAddends})
+    EXPECT_GE(features.of(toString(kind)), 30) << toString(kind);
+}
+
 TEST_F(CoverageTest, AFifthOfTheGraphsHasSmallFloats) {
   EXPECT_GE(halves.graphs, GRAPHS / 5);
   EXPECT_GE(bf16.graphs, GRAPHS / 10);
@@ -87,7 +92,7 @@ TEST_F(CoverageTest, AFifthOfTheGraphsHasSmallFloats) {
 
 TEST_F(CoverageTest, EveryOpButTheLossTakesSmallFloats) {
   // Exact sums stand where addends are summed: see below.
-  const std::set<std::string> others = {"nn.minimize",  "nn.exact_part",     "nn.exact_sum",
+  const std::set<std::string> others = {"nn.minimize",  "nn.exact_part",     "nn.exact_sum", "nn.exact_rest",
                                         "nn.sum_parts", "nn.total_of_parts", "nn.nonfinite"};
   for (const std::string &op : opsOfDialects({"nn"}))
     if (others.count(op) == 0)

@@ -3,7 +3,9 @@
 #include "passes/global/Passes.h"
 #include "tests/differential/EveryPass.h"
 #include "tests/differential/OptimizerAs.h"
+#include "tests/property/Kinds.h"
 #include "tests/property/ScheduleBuilder.h"
+#include "tests/property/TrainingOptions.h"
 
 #include "mlir/Pass/PassManager.h"
 
@@ -12,26 +14,6 @@ using namespace mlir;
 namespace splitcast::property {
 
 namespace {
-
-/// Rates are powers of two, so that updates of integers are exact.
-Attribute randomOptimizer(Random &random, MLIRContext &context) {
-  const double rate = random.pick(std::vector<double>{1.0, 0.5, 0.25});
-  const auto any = [&]() -> Optimizer {
-    switch (random.below(6)) {
-    case 0:
-    case 1:
-      return Sgd{rate};
-    case 2:
-    case 3:
-      return Momentum{rate, 0.5};
-    case 4:
-      return Adam{rate, 0.5, 0.75, 0.0625};
-    default:
-      return AdamW{rate, 0.5, 0.75, 0.0625, 0.125};
-    }
-  };
-  return nn::OptimizerAttr::get(&context, any());
-}
 
 /// With the same learning rate. Not Lion: the sign of what is nearly 0 is another at each level.
 Optimizer otherOptimizer(Random &random, double rate) {
@@ -175,34 +157,6 @@ bool groupVariables(Random &random, ModuleOp module) {
 }
 
 bool isAdam(Attribute optimizer) { return cast<nn::OptimizerAttr>(optimizer).model()->countsUpdates(); }
-
-sbp::Strategy strategyOf(int64_t percent) {
-  return percent < 60 ? sbp::Strategy::Bucket : percent < 80 ? sbp::Strategy::Tensor : sbp::Strategy::Whole;
-}
-
-std::vector<differential::Configuration> randomConfigurations(Random &random, const ModelState &model) {
-  differential::Configuration common;
-  if (model.placement.getNumAxes() > 1 && random.chance(50))
-    common.axis = model.placement.getAxisNames().back().str();
-  std::vector<differential::Configuration> result;
-  int64_t stage = random.below(4);
-  for (int64_t i = 0; i < 2; ++i) {
-    differential::Configuration next = common;
-    next.stage = (stage + i * random.between(1, 3)) % 4;
-    next.strategy = strategyOf(random.below(100));
-    next.bucketBytes = random.pick(std::vector<int64_t>{0, 0, 100, 1 << 20});
-    next.keep =
-        random.pick(std::vector<sbp::Keep>{sbp::Keep::Last, sbp::Keep::Step, sbp::Keep::Never, sbp::Keep::Always});
-    next.prefetch = random.pick(std::vector<int64_t>{0, 1, sbp::kAutomatic, 2, 3});
-    next.update = random.chance(70) ? sbp::Update::Reduced : sbp::Update::Last;
-    next.ownPolicies = i == 0;
-    next.pipeline = i == 0   ? sbp::PipelineSchedule::OneForwardOneBackward
-                    : i == 1 ? sbp::PipelineSchedule::Sequential
-                             : sbp::PipelineSchedule::Gpipe;
-    result.push_back(next);
-  }
-  return result;
-}
 
 /// Nothing, and what is much for a generated graph, or half of it.
 std::vector<int64_t> numbersOf(sbp::Decision decision) {
@@ -492,7 +446,7 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
   ModelState model(random, traits, context);
   GeneratedGraph graph;
   graph.isOfIntegers = random.chance(traits.halves.empty() ? 60 : 35);
-  Attribute optimizer = randomOptimizer(random, context);
+  Attribute optimizer = nn::OptimizerAttr::get(&context, randomOptimizer(random));
   FunctionBuilder train(model, "train", graph.isOfIntegers);
   train.build(random.between(2, 12));
   if (traits.ofUsers)
@@ -524,7 +478,7 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
     }
   }
   calls.push_back(train.call());
-  graph.configurations = randomConfigurations(random, model);
+  graph.configurations = randomConfigurations(random, model.placement);
   if (Random schedules(seed ^ 0x94d049bb133111eb); schedules.chance(20))
     addSchedule(model, optimizer, graph);
   changeModel(seed, traits, model, graph.isOfIntegers);
@@ -584,14 +538,13 @@ bool sumsHalvesOverRanks(const GeneratedGraph &graph) {
 
 bool GeneratedGraph::isPlainModel() const {
   static const std::set<std::string> plain = {
-      toString(Feature::OwnPolicies),   toString(Feature::TwoFunctions),    toString(Feature::TwoAdams),
-      toString(Feature::PartOfPart),    toString(Feature::PartialArgument), toString(Feature::EqualRoles),
-      toString(Feature::ScheduledRate), toString(Feature::ClippedByNorm),   toString(Feature::ClippedByValue),
-      toString(Feature::ScaledLoss),    toString(Feature::Selected),        toString(Feature::Grouped)};
+      toString(Feature::OwnPolicies),     toString(Feature::TwoFunctions),    toString(Feature::TwoAdams),
+      toString(Feature::PartOfPart),      toString(Feature::PartialArgument), toString(Feature::EqualRoles),
+      toString(Feature::ScheduledRate),   toString(Feature::ClippedByNorm),   toString(Feature::ClippedByValue),
+      toString(Feature::ScaledLoss),      toString(Feature::Selected),        toString(Feature::Grouped),
+      toString(Feature::RecomputedBlocks)};
   return llvm::all_of(features, [](const std::string &name) { return plain.count(name) > 0; });
 }
-
-constexpr uint64_t kNextSeed = 0x632be59bd9b4e019;
 
 /// Steps of half the graphs whose inputs are split by rows need all rows at once somewhere. A few are drawn until one
 /// does not.
@@ -621,6 +574,8 @@ GeneratedGraph generateNear(uint64_t seed, const Traits &traits, MLIRContext &co
 /// Where gradients are summed depends on the signatures that the compiler chooses. So graphs with halves are drawn
 /// until one sums none over ranks, each split less than the one before.
 GeneratedGraph generateGraph(uint64_t seed, MLIRContext &context) {
+  if (std::optional<GeneratedGraph> graph = generateOfKind(seed, context))
+    return *std::move(graph);
   constexpr int kAttempts = 13, kLessSplit = 5;
   const Traits traits = randomTraits(seed, context);
   Traits next = traits;

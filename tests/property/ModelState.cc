@@ -143,7 +143,11 @@ static const std::vector<const char *> &featureNames() {
                                                   "stopped gradient",
                                                   "grouped variables",
                                                   "placed variables",
-                                                  "own policies"};
+                                                  "own policies",
+                                                  "recomputed blocks",
+                                                  "norms of batches in a pipeline",
+                                                  "masked scores",
+                                                  "wide addends"};
   return names;
 }
 

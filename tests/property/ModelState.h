@@ -48,6 +48,11 @@ enum class Feature {
   Grouped,         ///< variables have an optimizer of their own
   Placed,          ///< variables are at one coordinate of an axis
   OwnPolicies,     ///< variables or groups have policies of ZeRO, which the second configuration ignores
+  // The kinds of structured graphs: see Kinds.h.
+  RecomputedBlocks,
+  PipelinedNorms,
+  MaskedScores,
+  WideAddends,
 };
 const char *toString(Feature feature);
 std::vector<Feature> allFeatures();

@@ -7,6 +7,9 @@
 
 namespace splitcast::property {
 
+/// From the seed of a graph that is drawn again to the next.
+inline constexpr uint64_t kNextSeed = 0x632be59bd9b4e019;
+
 /// SplitMix64 (Steele, Lea and Flood 2014). It gives the same numbers everywhere, unlike the standard library's
 /// distributions.
 class Random {

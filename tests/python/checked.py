@@ -37,9 +37,9 @@ def values(function, *arrays, name="y"):
     graph = sc.Graph()
     graph.function("main")
     types = {"float64": sc.f64, "float32": sc.f32, "float16": sc.f16, "int64": sc.i64, "int32": sc.i32}
-    inputs = [graph.input("x%d" % i, types[array.dtype.name], array.shape) for i, array in enumerate(arrays)]
+    inputs = [graph.input(f"x{i}", types[array.dtype.name], array.shape) for i, array in enumerate(arrays)]
     graph.output(name, function(*inputs))
-    return graph.compile().run("main", **{"x%d" % i: array for i, array in enumerate(arrays)})[name]
+    return graph.compile().run("main", **{f"x{i}": array for i, array in enumerate(arrays)})[name]
 
 
 def gradients_of(formula, arrays, weights, step=1e-5):
@@ -73,7 +73,7 @@ class Functions(unittest.TestCase):
         function makes the variables `made` itself, which the formula takes after `arrays`."""
         made = made or {}
         arrays = [np.array(array, np.float64) for array in list(arrays) + list(made.values())]
-        names = ["v%d" % i for i in range(len(arrays) - len(made))]
+        names = [f"v{i}" for i in range(len(arrays) - len(made))]
         expected = np.asarray(formula(*arrays, *inputs), np.float64)
         weights = normal(*expected.shape)
         if gradients:
@@ -85,7 +85,7 @@ class Functions(unittest.TestCase):
                 graph.function(each)
                 variables = [graph.variable(name, array.shape, sc.Init.zeros(), dtype=kind)
                              for name, array in zip(names, arrays)]
-                integers = [graph.input("i%d" % i, sc.i64, array.shape) for i, array in enumerate(inputs)]
+                integers = [graph.input(f"i{i}", sc.i64, array.shape) for i, array in enumerate(inputs)]
                 y = function(*variables, *integers)
                 if each == "train":
                     graph.minimize(sc.sum(y * graph.input("weights", kind, y.shape)), sc.Sgd(1.0))
@@ -93,7 +93,7 @@ class Functions(unittest.TestCase):
             session = graph.compile()
             for name, array in zip(names + list(made), arrays):
                 session.write(name, array.astype(dtype))
-            feeds = {"i%d" % i: array for i, array in enumerate(inputs)}
+            feeds = {f"i{i}": array for i, array in enumerate(inputs)}
             found = session.run("values", **feeds)["y"]
             self.assertEqual(found.dtype, dtype)
             self.close(found, expected, near, "values")

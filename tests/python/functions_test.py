@@ -6,7 +6,7 @@ import unittest
 import numpy as np
 import splitcast as sc
 
-from checked import BOTH, Functions, NUMBERS, above, apart, normal, per_channel, values
+from checked import BOTH, NUMBERS, Functions, above, apart, normal, per_channel, values
 
 
 def sigmoid(x):
@@ -55,6 +55,12 @@ class Elementwise(Functions):
         self.close(values(lambda x: sc.pow(x, 0), np.array([0.0, -2.0, np.nan])), [1, 1, 1], 0)
         self.close(values(lambda x: sc.pow(x, 3), np.array([0.0, -2.0])), [0, -8], 0)
         self.close(values(lambda x: sc.pow(x, -2), np.array([0.0, -2.0])), [np.inf, 0.25], 0)
+        for dtype in (np.float32, np.float64):
+            self.close(values(lambda x: sc.pow(x, math.nan), np.array([2.0, 0.5], dtype)), [np.nan, np.nan], 0)
+            self.close(values(lambda x: sc.exp(sc.constant_like(x, math.nan)) + 0 * x, np.ones(19, dtype)), [np.nan] * 19, 0)
+            for exponent in range(-8, 9):
+                self.close(values(lambda x: sc.pow(x, exponent), np.array([-2.0, 2.0], dtype)),
+                           [(-2.0)**exponent, 2.0**exponent], 0)
 
     def test_of_two(self):
         for function, formula in ((sc.maximum, np.maximum), (sc.minimum, np.minimum)):
@@ -286,7 +292,9 @@ def attention(query, key, value, bias=None, mask=None, causal=False, scale=None)
     seen = np.ones(scores.shape, bool) if mask is None else np.broadcast_to(mask[:, None, None, :] != 0, scores.shape)
     if causal:
         seen = seen & np.tri(*scores.shape[2:], dtype=bool)
-    weights = np.where(seen, np.exp(scores - scores.max(3, keepdims=True)), 0.0)
+    scores = np.where(seen, scores, -np.inf)
+    largest = scores.max(3, keepdims=True)
+    weights = np.exp(scores - np.where(np.isneginf(largest), 0.0, largest))
     total = weights.sum(3, keepdims=True)
     return np.einsum("nhpk,nkhw->nphw", weights / np.where(total == 0, 1.0, total), value)
 
@@ -343,6 +351,33 @@ class Attention(Functions):
                            *operands, self.MASK, *bias)
             self.assertTrue((found[1] == 0).all() and (found[2, 0] == 0).all())
             self.assertTrue((found[0] > 90).all() and (found[2, 1:] > 90).all())
+
+    def test_what_is_not_seen_has_no_influence(self):
+        """Whatever a bias holds there and elsewhere: positions whose seen keys have but low scores see these alike.
+        Scores are exact, so that f32 rounds their sums with the bias as NumPy does."""
+        q, k, v = [np.round(4 * of) / 4 for of in self.operands(samples=1)]
+        mask, causal = np.array([[1, 0, 1, 0, 5]]), np.tri(4, 5, dtype=bool)
+        for low in (-1e9, -6.5e4, float(np.finfo(np.float32).min), -np.inf, 1e30):
+            bias = np.round(8 * normal(2, 4, 5)) / 8
+            bias[0, :, :3] += low
+            bias[1, 2:] += low
+            for unseen in (1e30, np.nan):
+                for seen, options, masks in ((causal, {"causal": True}, []), (mask != 0, {}, [mask]),
+                                             (causal & (mask != 0), {"causal": True}, [mask])):
+                    for dtype, near in ((np.float64, 1e-11), (np.float32, 2e-5)):
+                        with self.subTest(low=low, unseen=unseen, masks=len(masks), dtype=dtype, **options):
+                            arrays = [each.astype(dtype) for each in (q, k, v, np.where(seen, bias, unseen))]
+                            function = lambda *of: sc.attention(*of[:3], bias=of[3], scale=0.5, **options, **dict(
+                                zip(["mask"], of[4:])))
+                            self.close(values(function, *arrays, *masks),
+                                       attention(*arrays, *masks, scale=0.5, **options), near)
+
+    def test_low_scores_of_seen_keys(self):
+        for dtype, low in ((np.float32, -3e38), (np.float64, -1e300)):
+            q, k = np.full((1, 3, 1, 1), low, dtype), np.ones((1, 3, 1, 1), dtype)
+            v = np.array([1, 2, 4], dtype).reshape(1, 3, 1, 1)
+            found = values(lambda *of: sc.attention(*of, causal=True), q, k, v)
+            self.close(found[0, :, 0, 0], [1, 1.5, 7 / 3], 1e-6)
 
     def test_all_ways_give_the_same(self):
         q, k, v = [of.astype(np.float32) for of in self.operands(positions=37, keys=37, heads=4, width=8, of_keys=2)]

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Convolution and pooling beside formulas of NumPy; and a network of them on several ranks."""
 import os
-import sys
 import tempfile
 import unittest
 
@@ -91,7 +90,7 @@ class Images(Functions):
             if not options.get("bias", True):
                 del made["c.bias"]
 
-            def formula(x, weight, bias=np.zeros(outputs)):
+            def formula(x, weight, bias=np.zeros(outputs)):  # noqa: B008 (it is not changed)
                 only = {key: of for key, of in options.items() if key not in ("groups", "bias")}
                 return convolution(x, weight, **only) + per_channel(bias, 4)
 
@@ -263,7 +262,7 @@ class MicroBatches(unittest.TestCase):
             graph = sc.Graph()
             y = graph.input("x", sc.f32, x.shape, sc.split(0))
             for layer in range(2):
-                y = sc.batch_norm(sc.convolution(y, "c%d" % layer, 4, [3, 3], padding=[1, 1]), "b%d" % layer)
+                y = sc.batch_norm(sc.convolution(y, f"c{layer}", 4, [3, 3], padding=[1, 1]), f"b{layer}")
             loss = sc.mean(y * y * y)
             graph.minimize(loss, sc.Sgd(0.1), accumulate=count)
             graph.output("loss", loss)
@@ -283,7 +282,7 @@ class Ranks(unittest.TestCase):
             with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as directory:
                 result = jobs.run(ranks, CLASSIFIER, stage, directory)
                 self.assertEqual(result.returncode, 0, result.stderr)
-                of_ranks = [np.load("%s/%d.npy" % (directory, rank)) for rank in range(ranks)]
+                of_ranks = [np.load(f"{directory}/{rank}.npy") for rank in range(ranks)]
             for each in of_ranks:
                 self.assertTrue((each == of_ranks[0]).all(), of_ranks)
             found[ranks, stage] = of_ranks[0]

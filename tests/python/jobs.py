@@ -8,15 +8,16 @@ ROOT = os.getcwd()  # of the runfiles
 ENVIRONMENT = dict(os.environ, PYTHONPATH=os.path.join(ROOT, "compiler/python"), PYTHONDONTWRITEBYTECODE="1",
                    XDG_CACHE_HOME=tempfile.mkdtemp(), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n"]
+LAUNCH = [sys.executable, "-m", "splitcast.launch", "-n"]
 
 
-def run(ranks, program, *arguments, timeout=60):
+def run(ranks, program, *arguments, timeout=60, launcher=MPIRUN):
     """A finished process, with stdout and stderr as text; `program` is a file, or Python's text."""
     if "\n" in program:
         program = write(program)
-    command = [sys.executable, program] + [str(argument) for argument in arguments]
-    return subprocess.run(MPIRUN + [str(ranks)] + command, env=ENVIRONMENT, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, universal_newlines=True, timeout=timeout)
+    command = ([] if launcher == LAUNCH else [sys.executable]) + [program] + [str(argument) for argument in arguments]
+    return subprocess.run(launcher + [str(ranks)] + command, env=ENVIRONMENT, capture_output=True,
+                          text=True, timeout=timeout)
 
 
 def write(text):

@@ -23,7 +23,7 @@ def graph_with(*inputs):
     graph = sc.Graph()
     graph.function("main")
     with_types = [of if len(of) == 2 and isinstance(of[0], tuple) else (of, sc.f64) for of in inputs]
-    return graph, [graph.input("x%d" % i, kind, shape) for i, (shape, kind) in enumerate(with_types)]
+    return graph, [graph.input(f"x{i}", kind, shape) for i, (shape, kind) in enumerate(with_types)]
 
 
 class Refused(unittest.TestCase):
@@ -31,12 +31,12 @@ class Refused(unittest.TestCase):
     def fails(self, name, call, *inputs):
         """By an error that begins with the line of the call and the name of the function."""
         graph, tensors = graph_with(*inputs)
-        with self.subTest(name, inputs=inputs):
-            with self.assertRaisesRegex(sc.InvalidError, r"^\S*\w+_test\S*:\d+: %s" % name):
-                y = call(*tensors)
-                self.assertFalse(y.is_valid)
-                graph.output("y", y)
-                graph.compile()
+        with self.subTest(name, inputs=inputs), self.assertRaisesRegex(
+                sc.InvalidError, rf"^\S*\w+_test\S*:\d+: {name}"):
+            y = call(*tensors)
+            self.assertFalse(y.is_valid)
+            graph.output("y", y)
+            graph.compile()
 
 
 class Errors(Refused):
@@ -248,8 +248,8 @@ class Composed(Refused):
         """A process that would be killed here: its error is one of the package's."""
         text = ("import resource\nresource.setrlimit(resource.RLIMIT_CORE, (0, 0))\nimport splitcast as sc\n"
                 "graph = sc.Graph()\nf = lambda name, *shape: graph.input(name, sc.f32, shape)\n" + text)
-        result = subprocess.run([sys.executable, "-c", text], env=jobs.ENVIRONMENT, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, universal_newlines=True, timeout=60)
+        result = subprocess.run([sys.executable, "-c", text], env=jobs.ENVIRONMENT, capture_output=True,
+                                text=True, timeout=60)
         self.assertRegex(result.stderr, r"splitcast\._errors\.\w+: .*" + pattern)
         self.assertEqual(result.returncode, 1)
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What goes wrong on one rank alone is an error on all, and never mixes their values."""
+import time
 import unittest
 
 import jobs
@@ -71,11 +72,86 @@ print("losses", first, step(), step(), flush=True)
 """
 
 
+ENDED = HEAD + """
+graph = sc.Graph()
+loss = sc.mean(sc.linear(graph.input("x", sc.f32, (6, 5), sc.split(0)), "w", 3))
+graph.minimize(loss, sc.Sgd(0.1))
+session = graph.compile(enable_zero=3)
+session.run("main", whole=True, x=np.ones((6, 5), np.float32))
+if sc.rank() == 0:
+    CALL
+"""
+
+
+SESSIONS = HEAD + """
+import sys
+
+def make(seed):
+    graph = sc.Graph()
+    graph.function("train")
+    x = graph.input("x", sc.f32, (12, 4), sc.split(0))
+    rate = graph.input("rate", sc.f32, ())
+    loss = sc.mean(sc.tanh(sc.linear(x, "l", 4))) * rate
+    graph.output("loss", loss)
+    graph.minimize(loss, sc.Sgd(0.5))
+    return graph.compile(enable_zero=2, seed=seed)
+
+teacher, student = make(1), make(2)
+x = np.arange(48, dtype=np.float32).reshape(12, 4) / 50
+step = lambda of, rate=1.0: of.run("train", whole=True, x=x, rate=np.float32(rate))
+odd = sc.rank() == sc.size() - 1
+try:
+    if sys.argv[1] == "order":
+        step(student if odd else teacher)
+        step(teacher if odd else student)
+    if sys.argv[1] == "later order":
+        for of in (teacher, student, teacher, student):
+            step(of)
+        step(student if odd else teacher)
+        step(teacher if odd else student)
+    if sys.argv[1] == "skipped":
+        for number in range(3):
+            if not (odd and number == 1):
+                step(teacher)
+        teacher.read("l.weight")
+    if sys.argv[1] == "rate":
+        for number in range(4):
+            step(teacher, 0.5 if odd and number == 2 else 1.0)
+            print("step", number, flush=True)
+    if sys.argv[1] == "sites":
+        sc.exchange("text", "one" if odd else "other")
+    print("went on", flush=True)
+except sc.Error as error:
+    print("caught " + str(error).replace("\\n", " ") + "\\n", end="", flush=True)  # in one write: ranks print at once
+    raise
+"""
+
+
 class SessionsOfRanks(unittest.TestCase):
 
+    def test_that_are_used_unlike_say_so_on_all_ranks(self):
+        run = "run {} of session {}, of @train".format
+        inputs = "comparing inputs of 'train' of session {} after 0 runs".format  # before the first run of a function
+        for what, says in (("order", [inputs(1), inputs(2)]), ("later order", [run(3, 1), run(3, 2)]),
+                           ("skipped", [run(3, 1), "reading @l.weight of session 1 after 2 runs"]),
+                           ("rate", ["different values", run(3, 1) + " with rate = 1;",
+                                     run(3, 1) + " with rate = 0.5;"]),
+                           ("sites", ["is at one", "is at other"])):
+            for ranks in (2, 3):
+                with self.subTest(what=what, ranks=ranks):
+                    result = jobs.run(ranks, SESSIONS, what)
+                    self.assertNotEqual(result.returncode, 0)
+                    self.assertNotIn("went on", result.stdout)
+                    self.assertNotIn("step 2", result.stdout.splitlines())
+                    caught = [line for line in result.stdout.splitlines() if line.startswith("caught")]
+                    self.assertEqual(len(caught), ranks, result.stdout + result.stderr)
+                    for line in caught:
+                        for text in says:
+                            self.assertIn(text, line)
+
     def test_of_functions_in_another_order_say_so(self):
-        for other, says in (("h", "caught rank 0 runs @g while rank 1 runs @h; call the same functions"),
-                            ("f", "caught .*do not run the same collective")):
+        for other, says in (("h", "caught .*do not run the same collective.*inputs of 'h'"),
+                            ("f", "caught .*do not run the same collective.*of @f")):
             result = jobs.run(3, OTHER_ORDER.replace("OTHER", other))
             self.assertNotEqual(result.returncode, 0)
             self.assertEqual(result.stdout.count("f 66.0"), 3, result.stdout)
@@ -87,7 +163,19 @@ class SessionsOfRanks(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0)
         self.assertRegex(result.stdout, "rank 2 caught .*9")
         self.assertRegex(result.stdout, "rank 2 caught .*an earlier run of @main has ended in the middle.*9")
-        self.assertNotIn("step 2", result.stdout)
+        self.assertNotRegex(result.stdout, "(?m)^rank . step 2$")
+        self.assertRegex(result.stdout, "rank 2 caught step 2 of @main: .*9")
+
+    def test_do_not_wait_for_ranks_that_have_ended(self):
+        for launcher, call, what in ((jobs.MPIRUN, "session.read('w.weight')", "w.weight"),
+                                     (jobs.LAUNCH, "sc.exchange('a', 'pieces of news')", "pieces of news")):
+            begin = time.monotonic()
+            result = jobs.run(2, ENDED.replace("CALL", call).replace("timeout=20", "timeout=300"), launcher=launcher)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertRegex(result.stderr, f"{what}.*: rank 0 is at .*, but rank 1 has ended its program; let all "
+                                            "ranks run functions")
+            self.assertIn("rank 1: error: rank 0 failed: ", result.stderr)
+            self.assertLess(time.monotonic() - begin, 30)
 
     def test_are_left_alone_by_forked_children(self):
         result = jobs.run(2, FORKED)

@@ -47,7 +47,7 @@ def signatures(function):
     lines = function.__doc__.split("\n")
     name = lines[0].partition("(")[0]
     if len(lines) > 1 and lines[1].startswith("Overloaded"):
-        return [line.partition(" ")[2] for line in lines if re.match(r"\d+\. %s\(" % name, line)]
+        return [line.partition(" ")[2] for line in lines if re.match(rf"\d+\. {name}\(", line)]
     return lines[:1]
 
 
@@ -111,7 +111,7 @@ class Stubs(unittest.TestCase):
         for owner, body in bodies:
             for name, nodes in self.functions(body).items():
                 if not any(getattr(each, "id", "") == "property" for each in nodes[0].decorator_list):
-                    self.check("%s.%s" % (owner.__name__, name), getattr(owner, name), nodes)
+                    self.check(f"{owner.__name__}.{name}", getattr(owner, name), nodes)
                     count += 1
         self.assertGreater(count, 100)
         self.assertIn(
@@ -124,7 +124,7 @@ class Stubs(unittest.TestCase):
         for name, arguments in (("minimize", (loss, sc.Sgd(0.1))), ("variable", ("w", (2,), sc.Init.zeros()))):
             options = self.keywords(name, "Graph")
             self.assertEqual(set(options.values()), {None})
-            with self.assertRaisesRegex(ValueError, "it has %s$" % ", ".join(options)):
+            with self.assertRaisesRegex(ValueError, "it has {}$".format(", ".join(options))):
                 getattr(graph, name)(*arguments, nothing=1)
 
     def test_have_numbers_with_their_defaults(self):

@@ -116,6 +116,35 @@ def every_other_is_set(model, h):
     return y
 
 
+def masked_by_numbers(model, h):
+    """Masks of the least number and of -1e9 whose rows see several keys, one, or but such keys. Without gradient: that
+    of PyTorch's fused attention on CPUs is too large where all scores of a row are far below 0."""
+    x = h.detach()
+    least, low = torch.finfo(h.dtype).min, torch.full((6, 6), -1e9).tril(2)
+    padding = torch.zeros(6, 6).index_fill(1, torch.tensor([0, 1]), least)
+    causal = torch.full((6, 6), -torch.inf).triu(1)
+    return h + attended(x, padding) + attended(x, padding + causal) + attended(x, low) + attended(x, low + causal) + attended(
+        x, torch.full((6, 6), least)) + attended(x, torch.full((6, 6), least).triu(1) + low)
+
+
+def large_scores_and_masks(model, h):
+    """Without gradient, for which PyTorch keeps too few digits of large scores."""
+    q, seen = h.detach().view(1, 2, 6, 4), torch.arange(36).view(6, 6) % 3 > 0
+    return h + sum(F.scaled_dot_product_attention(q * factor, q * 1e3, q, attn_mask=mask).view(6, 8)
+               for factor in (1e3, -1e3) for mask in (seen, torch.zeros(6, 6).masked_fill(~seen, -torch.inf)))
+
+
+def ends_by_size(model, h):
+    """Elements next to infinities and the largest number, which no number may stand for."""
+    most = torch.finfo(h.dtype).max
+    x = torch.tensor([-most, -torch.inf, most, torch.inf, torch.nan, 1, 0, -1]) + 0 * h
+    some = torch.tensor([most, -torch.inf, -most, torch.inf, -torch.inf, torch.inf, -most, most]) + 0 * h
+    positions = [x.argmax(1), some.argmax(1), x.argmin(1), (-some).argmin(1), (x * 0 - torch.inf).argmax(1)]
+    positions += [x.topk(8, 1).indices]
+    positions += [torch.sort(each, dim=1, descending=of, stable=True)[1] for each in (x, some) for of in (True, False)]
+    return h * sum((number + 1) * 8.0**-(number % 4) * each.view(6, -1) for number, each in enumerate(positions))
+
+
 def rows_that_see_nothing(model, h):
     q = h.reshape(1, 6, 2, 4).transpose(1, 2)
     seen = torch.ones(6, 6, dtype=torch.bool)
@@ -288,6 +317,7 @@ CASES = {
             8, 1).indices * h @ m.e.weight[:8], e=nn.Embedding(16, 8)), small_square, None),
     "sorted": (Net(lambda m, h: h.sort(1).values + 2 * h.sort(0, descending=True)[0] + 0.1 * m.e(h.argsort(1)).mean(2) * h + torch.sort(torch.cat(
             [h.round(), h], 1), dim=1, stable=True)[1][:, :8] * 0.01 * h, e=nn.Embedding(8, 8)), square, None),
+    "the ends, by size": (Net(ends_by_size), small_square, None),
     "sorted, too many": (Net(lambda m, h: h.repeat(1, 999).sort(1).values), square, "topk of at most 16"),
     "what is below the largest few": (Net(lambda m, h: h.masked_fill(h < h.topk(3, -1).values[:, -1:], 0)), square, None),
     "scattered": (Net(lambda m, h: torch.zeros(6, 8).scatter(1, torch.arange(12).view(6, 2) % 8, h[:, :2]) + h * torch.zeros_like(
@@ -362,7 +392,7 @@ CASES = {
     "a row of values": (Net(lambda m, h: m.c(h.view(2, 3, 8)).flatten(1), c=nn.Conv1d(3, 2, 3, padding=1, dilation=1)), square,
                         None),
     # Recurrent
-    **{"%s, %s" % (kind.__name__, options): (Net(recurrent, r=kind(4, 4, **options)), square, None)
+    **{f"{kind.__name__}, {options}": (Net(recurrent, r=kind(4, 4, **options)), square, None)
        for kind in (nn.LSTM, nn.GRU, nn.RNN)
        for options in ({}, {"num_layers": 2, "batch_first": True}, {"bidirectional": True, "bias": False})},
     "an RNN of relu": (Net(recurrent, r=nn.RNN(4, 4, nonlinearity="relu")), square, None),
@@ -376,6 +406,8 @@ CASES = {
     "biases far below 0": (Net(lambda m, h: attended(h, -20 * torch.arange(6.)[None] - 7e4) + attended(
         h, torch.tensor([[-2e9, -1e9, -torch.inf, -3e9, -3e38, -4e9]])) + attended(h, torch.full((6, 6), -3e38).triu(1))),
                            square, None),
+    "attention masked by numbers": (Net(masked_by_numbers), square, None),
+    "large scores and masks": (Net(large_scores_and_masks), square, None),
     "attention of several widths": (Net(attention_of_widths), square, None),
     "attention of one key for all samples": (Net(lambda m, h: F.scaled_dot_product_attention(
         h.view(2, 3, 2, 4), h[:3].view(1, 3, 2, 4), h[:3].view(1, 3, 2, 4))), square,
@@ -455,6 +487,8 @@ CASES = {
             m(x)[0], x[0].softmax(0)), None),
     "cross-entropy": (Net(lambda m, h: h), lambda m, x: F.cross_entropy(m(x), LABELS, ignore_index=3) + F.cross_entropy(
         m(x), LABELS, label_smoothing=0.1) + F.cross_entropy(m(x), LABELS, reduction="sum"), None),
+    "cross-entropy of large logits": (Net(lambda m, h: h.round().detach() + (h - h.detach()) + 1e4), lambda m, x: F.cross_entropy(
+        m(x), LABELS, label_smoothing=0.1) + F.binary_cross_entropy_with_logits(m(x) - 9980, (x > 0).float()), None),
     "NLL without a class": (Net(lambda m, h: h.log_softmax(1)), lambda m, x: F.nll_loss(m(x), LABELS, ignore_index=3) + sum(
         F.nll_loss(m(x), LABELS, ignore_index=3, reduction=of).mean() for of in ("sum", "none")), None),
     "NLL": (Net(lambda m, h: h), lambda m, x: F.nll_loss(F.log_softmax(m(x), 1), LABELS) + F.nll_loss(m(x), LABELS), None),

@@ -4,11 +4,10 @@ import re
 import sys
 import warnings
 
-import torch
-import torch.nn as nn
-
 import splitcast as sc
 import splitcast.torch
+import torch
+import torch.nn as nn
 
 X = torch.randn(6, 8, generator=torch.Generator().manual_seed(1))
 
@@ -69,12 +68,12 @@ class Cases:
     model and the optimizer after the compilation. others: functions that return 'ok' or what is wrong.
     """
 
-    def __init__(self, models, inputs={}, optimizers={}, changes={}, others={}):
+    def __init__(self, models, inputs=None, optimizers=None, changes=None, others=None):
         self.models = models
-        self.inputs = inputs
-        self.optimizers = optimizers
-        self.changes = changes
-        self.others = others
+        self.inputs = inputs or {}
+        self.optimizers = optimizers or {}
+        self.changes = changes or {}
+        self.others = others or {}
 
 
 def outcome(cases, name):
@@ -116,14 +115,14 @@ def outcome(cases, name):
         theirs.backward()
         optimizer.step()
         if not abs(ours - theirs.item()) <= 1e-5 * abs(theirs.item()):
-            return "step %d: loss %r, eager %r" % (step, ours, theirs.item())
+            return f"step {step}: loss {ours!r}, eager {theirs.item()!r}"
     for key, value in trainer.state_dict().items():
         if not torch.allclose(value, eager.state_dict()[key], rtol=1e-4, atol=1e-6):
-            return "parameter or buffer %s differs" % key
+            return f"parameter or buffer {key} differs"
     # As it is now, in evaluation.
     ours, theirs = trainer.evaluate({"x": x}), loss(eager.eval(), x).item()
     if not abs(ours - theirs) <= 1e-5 * abs(theirs):
-        return "evaluated: %r, eager %r" % (ours, theirs)
+        return f"evaluated: {ours!r}, eager {theirs!r}"
     return "ok"
 
 
@@ -131,5 +130,6 @@ def main(cases):
     warnings.filterwarnings("ignore")
     names = list(cases.models) + list(cases.others)
     for name in sys.argv[1:] or names:
-        print("CASE %s: %s" % (name, outcome(cases, name).replace("\n", " ")), flush=True)
-    print("ALL %d" % len(names))
+        said = outcome(cases, name).replace("\n", " ")
+        print(f"CASE {name}: {said}", flush=True)
+    print(f"ALL {len(names)}")

@@ -1,18 +1,19 @@
 """Small models that are easily trained wrong, by what they do beside their ops: state, hooks, optimizers, changes after
 the compilation, errors. Run as one rank by torch_check.py, as torch_cases.py is."""
 import contextlib
+import copy
 import io
 import re
 import types
 import warnings
 
 import numpy as np
+import splitcast as sc
+import splitcast.torch
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-import splitcast as sc
-import splitcast.torch
 import torch_cases_common as common
 from torch_cases_common import Buffer, Net, X, square
 
@@ -263,6 +264,12 @@ CASES = {
                             "'p' has elements of torch.complex64"),
     "a hook after": (Net(lambda m, h: h, hooked=[nn.Parameter(torch.ones(8))][0]), lambda m, x: (
         m.hooked.register_post_accumulate_grad_hook(lambda p: None), (m(x) * m.hooked).mean())[1], "gradient hook"),
+    "values by .data": (Net(lambda m, h: h * m.l.weight.data.sum()), square, r"uses \.data.*use \.detach\(\).*torch_cases"),
+    "a parameter that .data changes": (Net(lambda m, h: (m.l.weight.data.clamp_(-1, 1), h)[1]), square, r"uses \.data"),
+    "an embedding that is scaled": (Net(lambda m, h: h + m.e(torch.arange(6)), e=nn.Embedding(9, 8, max_norm=0.5)), square,
+                                    "max_norm=0.5, whose forward changes"),
+    "elements that a mask of values chooses": (Net(lambda m, h: h[h > 0]), square, "booleans.*torch.where"),
+    "an if of values": (Net(lambda m, h: h if h.sum() > 0 else -h), square, "(?s)torch_cases.*torch.where"),
     "a hook": (Net(lambda m, h: (h.register_hook(torch.neg), h)[1]), square, "gradient hook"),
     "a number of elements that values decide": (Net(lambda m, h: h[h > 0]), square, "values|booleans"),
     "what a number of elements decides": (Net(lambda m, h: torch.lerp(h, h, h) + (h[:, h[0] > 0] * h[:, :5]).sum()),
@@ -321,6 +328,11 @@ def batches_without_names():
     return "ok"
 
 
+def autocast(call):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        call()
+
+
 def what_compile_refuses():
     """Each error says what to do."""
     net = Net(lambda m, h: h)
@@ -329,8 +341,11 @@ def what_compile_refuses():
         "example input 'x' has elements of torch.uint8.*by .float": lambda: compiled(net, {"x": X.byte()}),
         "example input 'x' is a list; it must be a tensor": lambda: compiled(net, {"x": [1.0]}),
         "the group 'm', which.*its groups are 'l'": lambda: compiled(net, {"x": X}, policies={"m": 3}),
+        "autocast is on around compile": lambda: autocast(lambda: compiled(net, {"x": X})),
+        "autocast is on around step": lambda: (lambda trainer: autocast(lambda: trainer.step({"x": X})))(
+            compiled(net, {"x": X})),
         "compiled with evaluate=False": lambda: compiled(net, {"x": X}, evaluate=False).evaluate({"x": X}),
-        "5 rows of input 'x' on this rank; evaluate needs 6.*-100":
+        "5 rows of input 'x' on this rank; evaluate needs 6.*other_inputs":
             lambda: compiled(net, {"x": X}).evaluate({"x": X[:5]}),
     }
     for pattern, call in calls.items():
@@ -338,10 +353,124 @@ def what_compile_refuses():
             call()
         except sc.InvalidError as error:
             if not re.search(pattern, str(error)):
-                return "raises %s, not %s" % (error, pattern)
+                return f"raises {error}, not {pattern}"
         else:
             return "is no error: " + pattern
     return "ok"
+
+
+def types_of_batches():
+    """A batch of another type is converted without loss, or refused with both types."""
+    net, x = Net(lambda m, h: h), X.bfloat16()
+    of_floats = compiled(net, {"x": X})
+    right = square(net, x.float()).item()
+    for given in (x, x.half(), x.half().numpy(), x.float().numpy()):
+        if abs(of_floats.step({"x": given}) - right) > 1e-5 * right:
+            return f"{given.dtype}: another loss"
+        of_floats = compiled(net, {"x": X})
+    embedding, ids = nn.Embedding(70000, 3), torch.arange(6)
+    of_integers = splitcast.torch.compile(embedding, square, {"x": ids}, torch.optim.SGD(embedding.parameters(), 0.1),
+                                          whole_batch=True)
+    right = square(embedding, ids).item()
+    for given in (ids.int(), ids.byte(), ids.to(torch.int16), ids.numpy().astype("uint8"), ids.numpy().astype("int32")):
+        if abs(of_integers.evaluate({"x": given}) - right) > 1e-6:
+            return f"{given.dtype}: another loss"
+    for trainer, wanted, refused in (
+        (of_floats, "float32", (X.double(), X.double().numpy(), X.long(), X.int(), X.long().numpy(), X.to(torch.complex64))),
+        (of_integers, "int64", (ids.bfloat16(), ids.float(), ids.half(), ids.numpy().astype("uint16"), ids.numpy() + 0.5,
+                                ids.bfloat16().view(torch.uint16).numpy()))):
+        for given in refused:
+            try:
+                trainer.step({"x": given})
+            except sc.InvalidError as error:
+                name = str(given.dtype).split(".")[-1]
+                if wanted not in str(error) or name not in str(error):
+                    return f"{name} for {wanted}: raises {error}"
+            else:
+                return f"{given.dtype} for {wanted} is no error"
+    return "ok"
+
+
+def types_of_numbers():
+    """Floats are rounded to the type of the example; nothing else may change."""
+    net = nn.Linear(8, 1)
+    loss = lambda m, x, n: (m(x)**2).mean() * n
+    for example, right, wrong in ((torch.tensor(1.0), (0.3, 2, True, 2**24, float("inf")), (2**24 + 1, 1e300, 10**400)),
+                                  (torch.tensor(1), (2, True, 3.0, -2**63), (0.5, 2**63, float("nan"), float("inf"))),
+                                  (torch.tensor(True), (False, 1, 0.0), (2, 0.5, -1))):
+        trainer = splitcast.torch.compile(net, loss, {"x": X, "n": example}, torch.optim.SGD(net.parameters(), 0.0),
+                                          whole_batch=True)
+        for n in right:
+            ours, theirs = trainer.evaluate({"x": X, "n": n}), loss(net, X, torch.tensor(n, dtype=example.dtype)).item()
+            if not abs(ours - theirs) <= 1e-5 * abs(theirs) and ours != theirs:
+                return f"{n!r} as {example.dtype}: {ours!r}, eager {theirs!r}"
+        for n in wrong:
+            try:
+                trainer.evaluate({"x": X, "n": n})
+            except sc.InvalidError as error:
+                if str(example.dtype) not in str(error) or repr(n) not in str(error):
+                    return f"raises {error}"
+            else:
+                return f"{n!r} as {example.dtype} is no error"
+    return "ok"
+
+
+class Gradients(nn.Module):
+    """Parameters with a gradient, with one of zeros, and with none."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.l, self.key, self.only_evaluated = [nn.Linear(8, 8) for _ in range(3)]
+        self.detached, self.zero, self.unused, self.rounded, self.sign, self.compared, self.random, self.frozen = [
+            nn.Parameter(torch.ones(8)) for _ in range(8)]
+        self.frozen.requires_grad_(False)
+
+    def forward(self, x):
+        h = self.l(x) + self.detached.detach() + 0 * self.zero + self.rounded.round() + self.sign.sign() + self.frozen
+        h = h + (self.compared > 0) + 0 * torch.rand_like(self.random)
+        with torch.no_grad():
+            k = self.key(x)
+        h = h * k.sigmoid()
+        return h if self.training else self.only_evaluated(h)
+
+
+def gradients_that_are_not_there():
+    """Each optimizer decays and steps what PyTorch's does: not None and 0 alike."""
+    for of in (lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.5), lambda p: torch.optim.AdamW(p, 0.1, weight_decay=0.5),
+               lambda p: torch.optim.Adam(p, 0.1, weight_decay=0.5), lambda p: torch.optim.RMSprop(p, 0.01, momentum=0.5),
+               lambda p: torch.optim.Adagrad(p, 0.1, weight_decay=0.5)):
+        model, eager = Gradients(), Gradients()
+        trainer, optimizer = compiled(model, {"x": X}, optimizer=of(model.parameters())), of(eager.parameters())
+        for _ in range(3):
+            ours, theirs = trainer.step({"x": X}), square(eager, X)
+            if abs(ours - theirs.item()) > 1e-4 * theirs.item():
+                return f"{type(optimizer).__name__}: {ours!r}, eager {theirs.item()!r}"
+            optimizer.zero_grad()
+            theirs.backward()
+            optimizer.step()
+        for name, value in trainer.state_dict().items():
+            if not torch.allclose(value, eager.state_dict()[name], rtol=1e-4, atol=1e-6):
+                return f"{type(optimizer).__name__}: {name} differs"
+    return "ok"
+
+
+def rates_in_f64():
+    """A model in f64 has rates in f64: steps of SGD are exact to its digits, also with a rate that a scheduler sets."""
+    model = Net(lambda m, h: h).double()
+    eager, x = copy.deepcopy(model), X.double()
+    optimizers = [torch.optim.SGD(each.parameters(), 0.1) for each in (model, eager)]
+    schedulers = [torch.optim.lr_scheduler.ExponentialLR(each, 0.7) for each in optimizers]
+    trainer = compiled(model, {"x": x}, optimizer=optimizers[0])
+    for _ in range(3):
+        trainer.step({"x": x})
+        square(eager, x).backward()
+        optimizers[1].step()
+        optimizers[1].zero_grad()
+        for scheduler in schedulers:
+            scheduler.step()
+    off = max((trainer.state_dict()[name] - value).abs().max().item() for name, value in eager.state_dict().items())
+    return "ok" if off < 1e-14 else f"parameters are off by {off:.2g}"
 
 
 SHARES = torch.tensor([2.0, 0, 1, 1])
@@ -375,7 +504,7 @@ def random_numbers():
                                               whole_batch=True)
             losses = [trainer.step({"x": X}) for _ in range(3)]
             if len(set(losses)) == 1 or any(abs(loss - expected) > 0.04 for loss in losses):
-                return "the mean of %s to the power of %d is %r, not %g" % (name, power, losses, expected)
+                return f"the mean of {name} to the power of {power} is {losses!r}, not {expected:g}"
     return "ok"
 
 
@@ -431,7 +560,7 @@ def schedulers():
             for rate_of in (float, torch.tensor):
                 expected, found = (losses_with(scheduler_of, trains, rate_of(0.05)) for trains in (eagerly, by_splitcast))
                 if not np.allclose(found, expected, rtol=1e-5):
-                    return "with %s: %s, but eagerly %s" % (name, found, expected)
+                    return f"with {name}: {found}, but eagerly {expected}"
         net = Net(lambda m, h: h, frozen=nn.Parameter(torch.ones(8), requires_grad=False))
         optimizer = torch.optim.SGD([{"params": net.l.parameters()}, {"params": [net.frozen]}], 0.1)
         scheduler = RATES.ExponentialLR(optimizer, 0.5)
@@ -457,13 +586,31 @@ def what_pytorch_prints():
     return "is no error"
 
 
-def compiled(model, example, **options):
-    return splitcast.torch.compile(model, square, example, torch.optim.SGD(model.parameters(), lr=0.1), enable_zero=0,
-                                   whole_batch=True, **options)
+def compiled(model, example, optimizer=None, **options):
+    optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=0.1)
+    return splitcast.torch.compile(model, square, example, optimizer, enable_zero=0, whole_batch=True, **options)
+
+
+def parts_of_the_ir():
+    """Of a parameter, at each level: what reads, moves and updates it; nothing of another."""
+    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))
+    trainer = splitcast.torch.compile(model, square, {"x": X}, torch.optim.SGD(model.parameters(), 0.1), enable_zero=3,
+                                      whole_batch=True)
+    for level, has in (("source", "sbp.read"), ("global", "sbp.boxing"), ("local", "ccl."), ("plan", "exec.")):
+        whole, part = trainer.ir(level), trainer.ir(level, around="2.weight")
+        if has not in whole or "2.weight" not in part or len(part) > len(whole) / 2 or "@0.weight" in part:
+            return f"{level} is {part}"
+    try:
+        trainer.ir("global", around="3.weight")
+    except sc.InvalidError as error:
+        return "ok" if "nothing at this level is called '3.weight'" in str(error) else f"raises {error}"
+    return "is no error"
 
 
 OTHERS = {"batches without names": batches_without_names, "what compile() refuses": what_compile_refuses,
-          "what PyTorch prints": what_pytorch_prints, "random numbers": random_numbers, "schedulers": schedulers}
+          "what PyTorch prints": what_pytorch_prints, "random numbers": random_numbers, "schedulers": schedulers,
+          "types of batches": types_of_batches, "types of numbers": types_of_numbers, "rates in f64": rates_in_f64,
+          "gradients that are not there": gradients_that_are_not_there, "parts of the IR": parts_of_the_ir}
 
 
 common.main(common.Cases(CASES, INPUTS, OPTIMIZERS, CHANGES, OTHERS))

@@ -14,18 +14,17 @@ import warnings
 warnings.filterwarnings("ignore")
 os.environ["TRANSFORMERS_VERBOSITY"] = "error"
 
+import splitcast as sc
+import splitcast.torch
 import torch
 import transformers as hf
 
-import splitcast as sc
-import splitcast.torch
-
 ROWS = 7  # of the global batch: 3 and 4 ranks have not equally many
-TEXT = dict(vocab_size=50, hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=4,
-            max_position_embeddings=16)
-IMAGE = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, image_size=16,
-             patch_size=4, num_channels=3, num_labels=5)
-NO_DROPOUT = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+TEXT = {"vocab_size": 50, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "max_position_embeddings": 16}
+IMAGE = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32, "image_size": 16,
+         "patch_size": 4, "num_channels": 3, "num_labels": 5}
+NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 
 
 def of_text(model, input_ids, labels):
@@ -72,12 +71,12 @@ def batch_of(name, step):
     random = torch.Generator().manual_seed(step)
     if name in IMAGES:
         size, dtype = (64, torch.float64) if name in IN_DOUBLE else (16, torch.float32)
-        return dict(pixel_values=torch.randn(ROWS, 3, size, size, generator=random).to(dtype),
-                    labels=torch.randint(0, 5, (ROWS,), generator=random))
+        return {"pixel_values": torch.randn(ROWS, 3, size, size, generator=random).to(dtype),
+                "labels": torch.randint(0, 5, (ROWS,), generator=random)}
     ids = torch.randint(2, 50, (ROWS, 12), generator=random)
     labels = ids.clone()
     labels[step % ROWS, 3:] = -100  # of one row, most positions do not count
-    return dict(input_ids=ids, labels=labels)
+    return {"input_ids": ids, "labels": labels}
 
 
 def rows_of(batch):
@@ -93,7 +92,7 @@ def optimizer_of(model, case):
         return torch.optim.AdamW(model.parameters(), lr=1e-2)
     decayed = [each for each in model.parameters() if each.dim() > 1]
     others = [each for each in model.parameters() if each.dim() <= 1]
-    return torch.optim.AdamW([dict(params=decayed, weight_decay=0.1), dict(params=others, weight_decay=0, lr=3e-3)],
+    return torch.optim.AdamW([{"params": decayed, "weight_decay": 0.1}, {"params": others, "weight_decay": 0, "lr": 3e-3}],
                              lr=1e-2)
 
 
@@ -109,7 +108,7 @@ def write_module(name, path):
     trainer = splitcast.torch.compile(model, loss, batch, optimizer_of(model, ""), loss_scale=sc.LossScale(initial=1024))
     if sc.rank() == 0:
         with open(path, "w") as file:
-            file.write(trainer.ir("global"))
+            file.write(trainer.ir("source"))
 
 
 def main():
@@ -138,7 +137,7 @@ def main():
         optimizer.step()
         worst = max(worst, abs(ours - theirs.item()) / abs(theirs.item())) if math.isfinite(ours) else math.inf
         bits.append(ours.hex())
-    result = dict(worst=worst, bits=bits)
+    result = {"worst": worst, "bits": bits}
     eager.eval()
     batch = batch_of(name, 99)
     theirs = loss(eager, **batch).item()

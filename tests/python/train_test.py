@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """What is built and trained from Python is what C++ builds and trains: equal IR, and equal losses to the bit."""
-import json
 import os
 import re
 import subprocess
@@ -83,7 +82,7 @@ print("%d: %r" % (sc.rank(), found))
 
 
 def losses_of(text, rank):
-    return [float(line.split(": ")[1]) for line in re.findall(r"%d: [-0-9.e]+" % rank, text)]
+    return [float(line.split(": ")[1]) for line in re.findall(f"{rank}: [-0-9.e]+", text)]
 
 
 class Classifier(unittest.TestCase):
@@ -93,17 +92,17 @@ class Classifier(unittest.TestCase):
         cls.directory = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
         cls.losses = {}
         for ranks in (1, 3):
-            directory = "%s/%d" % (cls.directory, ranks)
+            directory = f"{cls.directory}/{ranks}"
             os.mkdir(directory)
             program = "examples/classifier/classifier"
             subprocess.run(jobs.MPIRUN + [str(ranks), program, "--steps=4", "--write-inputs=" + directory,
-                                          "--write-mlir=%s/cpp.mlir" % directory, "--losses=%s/losses" % directory],
+                                          f"--write-mlir={directory}/cpp.mlir", f"--losses={directory}/losses"],
                            env=jobs.ENVIRONMENT, check=True, stdout=subprocess.DEVNULL)
             cls.losses[ranks] = open(directory + "/losses").read()
 
     def test_is_the_one_of_cpp(self):
         for ranks, ways in ((1, ((0, "rows"),)), (3, ((0, "whole"), (1, "rows"), (2, "in place"), (3, "rows")))):
-            directory = "%s/%d" % (self.directory, ranks)
+            directory = f"{self.directory}/{ranks}"
             for stage, way in ways:
                 with self.subTest(ranks=ranks, stage=stage, way=way):
                     result = jobs.run(ranks, CLASSIFIER, stage, directory, way)
@@ -115,7 +114,7 @@ class Classifier(unittest.TestCase):
                         self.assertEqual(losses_of(result.stdout, rank), expected)
 
     def test_of_ranks_that_torchrun_would_start(self):
-        text = CLASSIFIER.replace("int(sys.argv[1]), sys.argv[2], sys.argv[3]", "2, %r, 'rows'" % (self.directory + "/3"))
+        text = CLASSIFIER.replace("int(sys.argv[1]), sys.argv[2], sys.argv[3]", f"2, {self.directory + '/3'!r}, 'rows'")
         statuses, outputs = jobs.run_as_torchrun_does(3, text, 29000 + os.getpid() % 2000)
         self.assertEqual(statuses, [0, 0, 0])
         expected = [float.fromhex(line.split()[-1]) for line in self.losses[3].split("\n") if line]
@@ -128,7 +127,7 @@ class Example(unittest.TestCase):
     def test_says_the_same_on_any_number_of_ranks(self):
         losses, right = set(), set()
         for ranks, stage in ((1, 0), (3, 0), (3, 3)):
-            result = jobs.run(ranks, "examples/python/classifier.py", "--steps=30", "--stage=%d" % stage)
+            result = jobs.run(ranks, "examples/python/classifier.py", "--steps=30", f"--stage={stage}")
             self.assertEqual(result.returncode, 0, result.stderr)
             found = re.findall(r"step \d+: loss (\S+)", result.stdout)
             self.assertEqual(len(found), 30)
@@ -151,7 +150,7 @@ class Recipe(unittest.TestCase):
             with self.subTest(ranks=ranks, zero=zero):
                 outputs = [subprocess.run(jobs.MPIRUN + [str(ranks)] + program + sizes +
                                           ["--enable-zero=" + zero, "--write-mlir=" + file], env=jobs.ENVIRONMENT,
-                                          check=True, stdout=subprocess.PIPE, universal_newlines=True, timeout=60).stdout
+                                          check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout
                            for program, file in zip(programs, files)]
                 losses = [re.findall(r"step \d+: loss (\S+),", output) for output in outputs]
                 self.assertEqual(len(losses[0]), 4)
@@ -176,7 +175,7 @@ class Minimal(unittest.TestCase):
             texts = []
             for program in (["examples/minimal/minimal"], [sys.executable, "examples/python/minimal.py"]):
                 run = subprocess.run(jobs.MPIRUN + [str(ranks)] + program, env=jobs.ENVIRONMENT,
-                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=60)
+                                     capture_output=True, text=True, timeout=60)
                 self.assertEqual(run.returncode, 0, run.stderr)
                 texts.append(run.stdout)
             self.assertEqual(*texts)

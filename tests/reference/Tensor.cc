@@ -4,6 +4,7 @@
 #include "llvm/ADT/bit.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 using namespace mlir;
@@ -60,6 +61,8 @@ int64_t bytesOf(const Tensor &tensor) {
 bool sameBits(const Tensor &a, int64_t i, const Tensor &b, int64_t j) {
   if (!a.isFloat())
     return a.integers[i] == b.integers[j];
+  if (std::isnan(a.floats[i]) && std::isnan(b.floats[j]))
+    return true;
   return llvm::bit_cast<uint64_t>(a.floats[i]) == llvm::bit_cast<uint64_t>(b.floats[j]);
 }
 

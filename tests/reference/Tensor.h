@@ -55,7 +55,8 @@ absl::Status checkIs(const Tensor &tensor, mlir::RankedTensorType type, const st
 /// The number of bytes of all elements in their type of the IR.
 int64_t bytesOf(const Tensor &tensor);
 
-/// Whether element `i` of `a` and element `j` of `b` have the same bits. Both tensors must have the same element type.
+/// Whether element `i` of `a` and element `j` of `b` have the same bits, or are both NaN, whose bits are
+/// not specified. Both tensors must have the same element type.
 bool sameBits(const Tensor &a, int64_t i, const Tensor &b, int64_t j);
 
 /// Returns the element as text, for messages.

@@ -3,8 +3,7 @@ import itertools
 import math
 
 import numpy as np
-
-from tensors import case, integers, realText, reals, rounded
+from tensors import case, integers, reals, realText, rounded
 
 TOLERANCE = {"f32": 1e-6, "f64": 1e-14}
 HALF_TOLERANCE = {"f16": 1e-3, "bf16": 8e-3}
@@ -12,7 +11,7 @@ HALF_TOLERANCE = {"f16": 1e-3, "bf16": 8e-3}
 
 def attentionOf(q, k, v, g, mask, scale, causal):
     """Result, and gradients of query, key and value; mask is None or [samples, keys]."""
-    samples, positions, heads, width = q.shape
+    samples, positions, heads, _width = q.shape
     keys = k.shape[1]
     seen = np.ones((samples, heads, positions, keys), bool)
     if causal:
@@ -21,7 +20,7 @@ def attentionOf(q, k, v, g, mask, scale, causal):
         seen &= (mask != 0)[:, None, None, :]
     scores = np.where(seen, scale * np.einsum("bthe,bshe->bhts", q, k), -np.inf)
     largest = scores.max(axis=-1, keepdims=True, initial=-np.inf)
-    weights = np.where(seen, np.exp(scores - np.where(np.isfinite(largest), largest, 0)), 0)
+    weights = np.where(seen, np.exp(scores - np.where(np.isneginf(largest), 0, largest)), 0)
     total = weights.sum(axis=-1, keepdims=True)
     p = weights / np.where(total == 0, 1, total)
     dp = np.einsum("bthe,bshe->bhts", g, v)
@@ -76,7 +75,7 @@ def keptOf(q, k, mask, scale, causal):
         seen &= (mask != 0)[:, None, None, :]
     scores = scale * np.einsum("bthe,bshe->bhts", q, k)
     largest = np.where(seen, scores, -np.inf).max(axis=-1, keepdims=True, initial=-np.inf)
-    largest = np.where(np.isfinite(largest), largest, 0)
+    largest = np.where(np.isneginf(largest), 0, largest)
     sums = np.where(seen, np.exp(np.where(seen, scores, 0) - largest), 0).sum(axis=-1)
     return seen, scores, np.where(sums == 0, 0, np.log(np.where(sums == 0, 1, sums)) + largest[..., 0])
 

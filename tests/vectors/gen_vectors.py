@@ -16,11 +16,11 @@ import math
 import os
 
 import numpy as np
-
 from attention import HALF_TOLERANCE, TOLERANCE, addAttention, attentions, keptStatistics
+from ends import ends
 from exact_sums import exactParts, squareParts
 from parts import logSumExps, partsOfClasses, partsOfTables, takes
-from tensors import CASES, NUMPY_TYPES, RNG, case, eighths, integers, realText, reals, rounded, roundedOnce
+from tensors import CASES, NUMPY_TYPES, RNG, case, eighths, integers, reals, realText, rounded, roundedOnce
 from windows import windows
 
 UNARY_SHAPES = [(), (1,), (7,), (2, 3), (0, 3), (2, 1, 2)]
@@ -649,7 +649,7 @@ def main():
     for family in [binary, unary, gelus, casts, shapes, sums, matmuls, embeddings, crossEntropies, angles, comparisons,
                    transposes, manyMatmuls, softmaxes, layerNorms, ignoredLabels, attentions, dropouts, halves,
                    exactParts, squareParts, clamps, selects, nonfinites, iotas, paddedClasses,
-                   logSumExps, takes, partsOfTables, partsOfClasses, keptStatistics, windows, uniforms]:
+                   logSumExps, takes, partsOfTables, partsOfClasses, keptStatistics, windows, uniforms, ends]:
         family()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vectors.json")
     with open(path, "w", encoding="utf-8") as file:

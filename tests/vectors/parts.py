@@ -2,7 +2,6 @@
 import itertools
 
 import numpy as np
-
 from tensors import case, eighths, integers, reals, rounded
 
 TOLERANCE = {"f32": 1e-6, "f64": 1e-14, "f16": 1e-3, "bf16": 8e-3}

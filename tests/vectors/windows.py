@@ -3,7 +3,6 @@ import itertools
 import math
 
 import numpy as np
-
 from tensors import NUMPY_TYPES, case, eighths, integers, reals, rounded
 
 TOLERANCES = {"f32": 1e-6, "f64": 1e-14, "bf16": 2**-8, "f16": 2**-10}
@@ -46,16 +45,16 @@ def products(x_shape, w_shape, strides, padding, dilation):
     windows = [count(x_shape[2 + i], *along[i]) for i in (0, 1)]
     groups = x_shape[1] // w_shape[1] if w_shape[1] else 1
     per_group = w_shape[0] // groups if groups else 0
-    for n, o, i, j, c, k, l in itertools.product(range(x_shape[0]), range(w_shape[0]), range(windows[0]),
+    for n, o, i, j, c, k, m in itertools.product(range(x_shape[0]), range(w_shape[0]), range(windows[0]),
                                                  range(windows[1]), range(w_shape[1]), range(w_shape[2]),
                                                  range(w_shape[3])):
-        row, column = covered(i, k, along[0], x_shape[2]), covered(j, l, along[1], x_shape[3])
+        row, column = covered(i, k, along[0], x_shape[2]), covered(j, m, along[1], x_shape[3])
         if row is not None and column is not None:
-            yield (n, o, i, j), (n, o // per_group * w_shape[1] + c, row, column), (o, c, k, l)
+            yield (n, o, i, j), (n, o // per_group * w_shape[1] + c, row, column), (o, c, k, m)
 
 
 def attribute(name, numbers):
-    return "%s = array<i64: %s>" % (name, ", ".join(str(number) for number in numbers))
+    return f"{name} = array<i64: {', '.join(str(number) for number in numbers)}>"
 
 
 def convolutions():
@@ -139,11 +138,11 @@ def elementwise():
             b = np.where(isEqualAt(b.shape), np.resize(a, b.shape) if a.size else b, b).astype(b.dtype)
             result = "f32" if element != "i64" else "i32"
             case("nn.compare", [(a, element), (b, element)],
-                 [(function(a, b).astype(NUMPY_TYPES[result]), result)], 'predicate = "%s"' % name)
+                 [(function(a, b).astype(NUMPY_TYPES[result]), result)], f'predicate = "{name}"')
         special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0], np.float32)
         if element == "f32":
             case("nn.compare", [(special[:, None], "f32"), (special, "f32")],
-                 [(function(special[:, None], special).astype(np.float32), "f32")], 'predicate = "%s"' % name)
+                 [(function(special[:, None], special).astype(np.float32), "f32")], f'predicate = "{name}"')
 
 
 def isEqualAt(shape):

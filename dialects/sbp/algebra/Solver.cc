@@ -1,5 +1,6 @@
 #include "dialects/sbp/algebra/Solver.h"
 
+#include "dialects/sbp/algebra/SolverRepeats.h"
 #include "dialects/sbp/algebra/SolverTree.h"
 
 #include <algorithm>
@@ -98,7 +99,7 @@ private:
 
 } // namespace
 
-Solution solve(const Problem &problem) {
+static Solution solveOriginals(const Problem &problem) {
   Tables tables(problem);
   std::vector<RowIds> rows;
   Solution solution;
@@ -110,5 +111,7 @@ Solution solve(const Problem &problem) {
   solution.assignment = tables.assignment(descent.chosen());
   return solution;
 }
+
+Solution solve(const Problem &problem) { return onOriginals(problem, solveOriginals); }
 
 } // namespace splitcast::sbp

@@ -44,8 +44,8 @@ struct TensorInfo {
   /// A user has split the tensor: an op uses it in this signature wherever it has a row for that, whatever else must be
   /// boxed. So the split weights of a layer stay split even where the layer's batch has more bytes.
   bool keepsSplits = false;
-  /// An earlier tensor of the same elements, as recomputation makes them; -1 if there is none. A boxing of one of them
-  /// for an op costs nothing for the next op, so that no signature depends on which of them an op uses.
+  /// An earlier tensor of the same elements, as recomputation makes them; -1 if there is none. No choice depends on
+  /// which of them an op uses, and an op that makes them again has the row of the first (SolverRepeats.h).
   int sameElements = -1;
 };
 
@@ -65,6 +65,13 @@ struct RowLimit {
   OpRow row;
 };
 
+/// The row that an op has along one axis, where its operands can be boxed to it: the kinds and dimensions of its
+/// entries. Units and ends remain open, and so do operands that are free.
+struct AxisRow {
+  int64_t axis = 0;
+  std::vector<Sbp> operands, results;
+};
+
 struct SignatureOp {
   LoopSpec spec;
   std::vector<int> operands, results; ///< tensors
@@ -76,6 +83,8 @@ struct SignatureOp {
   /// operands are free, the op is also split as the tensor is.
   int beside = -1;
   RowLimit limit;
+  /// So that each rank's addends along an axis are those of the batch's rows: in steps whose sums are exact.
+  std::optional<AxisRow> stated;
 };
 
 /// A use that is not an op of the graph: an assign, a return, a boxing that a user wrote, an update's fence.

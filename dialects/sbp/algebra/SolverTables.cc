@@ -242,10 +242,8 @@ void Tables::noteMeetings() {
     int64_t taken = 0;
     for (int operand : op.operands)
       taken = cappedSum(taken, countOf(operand));
-    // A recomputed tensor meets what the first tensor of its elements met. Else
-    // it might be summed elsewhere, and bits would change.
-    if (const int result = op.results.front(), first = elementsOf(result); countOf(result) > taken)
-      met[result] = first == result ? meetingOf(result, makers, behind) : met[first];
+    if (const int result = op.results.front(); countOf(result) > taken)
+      met[result] = meetingOf(result, makers, behind);
   }
 }
 

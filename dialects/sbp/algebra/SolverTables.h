@@ -84,11 +84,6 @@ public:
   std::vector<std::vector<int>> demands; ///< per tensor
   std::vector<int> source;               ///< per tensor: the tensor whose signature it has, mostly itself
 
-  /// Returns the first tensor of the same elements.
-  int elementsOf(int tensor) const {
-    const int same = problem.tensors[tensor].sameElements;
-    return same < 0 ? tensor : same;
-  }
   const NdSbp &pinned(int op, int result) const;
   /// Returns the signature that a demand wants of the tensor, or of the sum that it is added to; empty where there is
   /// none.

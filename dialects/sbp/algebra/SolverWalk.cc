@@ -1,5 +1,6 @@
 // Implements `walk`: goes from op to op and chooses the cheapest row for the
 // signatures that the operands already have.
+#include "dialects/sbp/algebra/SolverRepeats.h"
 #include "dialects/sbp/algebra/SolverTables.h"
 
 #include <algorithm>
@@ -98,9 +99,32 @@ private:
   }
 
   std::optional<OpSignature> cheapestRow(const LoopSpec &spec, size_t axis) {
+    const std::vector<OpSignature> rows = rowsAlong(spec, axis);
+    std::vector<OpSignature> stated;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(stated),
+                 [&](const OpSignature &row) { return isStated(row, axis); });
+    if (std::optional<OpSignature> row = cheapestOf(stated, axis))
+      return row;
+    return cheapestOf(rows, axis);
+  }
+
+  /// Whether the row is the one that is stated along the axis.
+  bool isStated(const OpSignature &row, size_t axis) const {
+    if (!each.stated || each.stated->axis != static_cast<int64_t>(axis))
+      return false;
+    auto isLike = [](const Sbp &entry, const Sbp &other) {
+      return entry.kind == other.kind && (!entry.isSplit() || entry.dim == other.dim);
+    };
+    for (size_t i = 0; i < row.operands.size(); ++i)
+      if (!current[i].empty() && !isLike(row.operands[i], each.stated->operands[i]))
+        return false;
+    return std::equal(row.results.begin(), row.results.end(), each.stated->results.begin(), isLike);
+  }
+
+  std::optional<OpSignature> cheapestOf(const std::vector<OpSignature> &rows, size_t axis) {
     std::optional<OpSignature> best;
     AxisCost bestCost;
-    for (const OpSignature &row : rowsAlong(spec, axis)) {
+    for (const OpSignature &row : rows) {
       if (!isAllowed(row, axis) || !keepsSlotsSoFar(row, axis))
         continue;
       std::optional<AxisCost> cost = costOf(row, axis);
@@ -192,7 +216,7 @@ private:
   /// Whether an earlier op had this operand boxed to the entry, as far as the
   /// axes up to this one say.
   bool isBoxedTo(size_t i, const Sbp &entry, size_t axis) const {
-    const std::vector<int> &ids = boxed[tables.elementsOf(each.operands[i])];
+    const std::vector<int> &ids = boxed[each.operands[i]];
     return std::any_of(ids.begin(), ids.end(), [&](int id) {
       const NdSbp &known = tables.signatures[id];
       return known[axis] == entry && std::equal(known.begin(), known.begin() + axis, wanted[i].begin());
@@ -278,7 +302,7 @@ private:
   /// later ops. Tensors that keep their splits are left out: every op uses them
   /// as they lie.
   void noteBoxed(int tensor, int wanted) {
-    std::vector<int> &known = boxed[tables.elementsOf(tensor)];
+    std::vector<int> &known = boxed[tensor];
     if (seen[tensor] != kFree && wanted != seen[tensor] && !tables.problem.tensors[tensor].keepsSplits &&
         std::find(known.begin(), known.end(), wanted) == known.end())
       known.push_back(wanted);
@@ -344,7 +368,7 @@ private:
     Key key = {tables.specOf(op), each.takesPartial, each.limit.kind == RowLimit::Kind::PartialPlaces,
                each.beside < 0 ? kFree : seen[each.beside]};
     for (int operand : each.operands) {
-      const std::vector<int> &known = boxed[tables.elementsOf(operand)];
+      const std::vector<int> &known = boxed[operand];
       key.insert(key.end(), {tables.shapeOf(operand), seen[operand], static_cast<int64_t>(known.size())});
       key.insert(key.end(), known.begin(), known.end());
     }
@@ -358,6 +382,10 @@ private:
       for (const std::vector<NdSbp> *list : {&each.limit.row.operands, &each.limit.row.results})
         for (const NdSbp &sbp : *list)
           key.push_back(sbp.empty() ? kFree : tables.signatures.idOf(sbp));
+    key.push_back(each.stated ? each.stated->axis : kFree);
+    if (each.stated)
+      for (const std::vector<Sbp> *list : {&each.stated->operands, &each.stated->results})
+        key.push_back(tables.signatures.idOf(*list));
     return key;
   }
 
@@ -373,7 +401,7 @@ private:
 
 std::optional<NoRow> solver::walkRows(Tables &tables, std::vector<RowIds> &rows) { return Walk(tables).run(rows); }
 
-Solution walk(const Problem &problem) {
+static Solution walkOriginals(const Problem &problem) {
   Tables tables(problem);
   std::vector<RowIds> rows;
   Solution solution;
@@ -382,5 +410,7 @@ Solution walk(const Problem &problem) {
     solution.assignment = tables.assignment(rows);
   return solution;
 }
+
+Solution walk(const Problem &problem) { return onOriginals(problem, walkOriginals); }
 
 } // namespace splitcast::sbp

@@ -55,12 +55,11 @@ template <typename Float> SPLITCAST_INLINE SumOf<Float> softmax(Float *scores, i
   Float max = AttentionRows<Float>::unseen();
   for (int64_t i = 0; i < count; ++i)
     max = std::max(max, scores[i]);
+  // If all scores are -infinity, so is the maximum: its difference to them would be a NaN.
+  const Float shift = max == AttentionRows<Float>::unseen() ? Float(0) : max;
   Float lanes[kLanes] = {};
   const int64_t whole = count / kLanes * kLanes;
-  auto weigh = [&](int64_t i) __attribute__((always_inline)) {
-    Float weight = exponential(scores[i] - max);
-    return scores[i] = scores[i] == AttentionRows<Float>::unseen() ? 0 : weight;
-  };
+  auto weigh = [&](int64_t i) __attribute__((always_inline)) { return scores[i] = exponential(scores[i] - shift); };
   for (int64_t i = 0; i < whole; i += kLanes)
     for (int64_t lane = 0; lane < kLanes; ++lane)
       lanes[lane] += weigh(i + lane);
@@ -103,7 +102,7 @@ SPLITCAST_ROWS(Avx512, target("avx512f,avx512vl,avx512dq"))
 
 } // namespace
 
-template <typename Float> Float AttentionRows<Float>::unseen() { return std::numeric_limits<Float>::lowest(); }
+template <typename Float> Float AttentionRows<Float>::unseen() { return -std::numeric_limits<Float>::infinity(); }
 
 template <typename Float> AttentionRows<Float> AttentionRows<Float>::forThisCpu() {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))

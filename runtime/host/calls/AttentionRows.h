@@ -11,17 +11,18 @@
 namespace splitcast::runtime {
 
 template <typename Float> struct AttentionRows {
-  /// The sum of exp(score) over the scores that are not masked, as sum * exp(max); the sum is 0 if all are masked.
+  /// The sum of exp(score), as sum * exp(max); the sum is 0 if all scores are -infinity.
   struct Sum {
     Float max, sum;
   };
-  /// Computes the softmax of `count` scores, in place, and returns their sum. Masked scores have the value unseen() and
-  /// become 0; if all are masked, all become 0. `count` may be 0.
+  /// Computes the softmax of `count` scores, in place, and returns their sum. If all are -infinity, all become 0. A NaN
+  /// or +infinity among them makes all NaN. `count` may be 0.
   Sum (*softmax)(Float *scores, int64_t count);
   /// Sets slopes to weights * (slopes - sum(weights * slopes)) * scale.
   void (*softmaxGrad)(const Float *weights, Float *slopes, int64_t count, Float scale);
 
-  /// The value of masked scores, which is the lowest of its type.
+  /// The score of a key that is not seen: -infinity, whose exponential is 0, so that no seen score is too low beside
+  /// it.
   static Float unseen();
   /// Returns the fastest implementation that this CPU runs. All give the same bits.
   static AttentionRows forThisCpu();

@@ -20,11 +20,36 @@ namespace splitcast::runtime {
 namespace {
 
 constexpr int64_t kMaxExchangeBytes = int64_t{1} << 30;
+/// Texts that are no longer than this together go the way of HostCommunicator::spread; each rank sends longer ones to
+/// each other rank, which needs no copy of all.
+constexpr int64_t kMaxSpreadBytes = int64_t{1} << 20;
+/// In each round of HostCommunicator::spread, a rank has so many times the blocks of the round before.
+constexpr int64_t kSpreadFactor = 8;
 
 std::vector<int64_t> countTo(int64_t size) {
   std::vector<int64_t> numbers(size);
   std::iota(numbers.begin(), numbers.end(), 0);
   return numbers;
+}
+
+/// The kinds of calls whose messages must not meet.
+enum class Call : uint64_t {
+  AllGather,
+  AllGatherInPlace,
+  ReduceScatter,
+  AllReduce,
+  AllToAll,
+  Barrier,
+  Lengths,
+  Contents
+};
+
+/// Returns Operation::shape of a call.
+uint64_t shapeOf(Call call, absl::Span<const int64_t> sizes = {}, uint64_t type = 0) {
+  uint64_t shape = mixed(static_cast<uint64_t>(call), type);
+  for (int64_t size : sizes)
+    shape = mixed(shape, static_cast<uint64_t>(size));
+  return shape;
 }
 
 /// Returns block `index` of consecutive blocks.
@@ -74,6 +99,8 @@ public:
 
   int64_t rank() const override { return queue->transport().rank(); }
   int64_t size() const override { return queue->transport().size(); }
+  int64_t numberOf(int64_t rank) const override { return queue->names()[rank]; }
+  uint32_t nextSession() override { return ++queue->family()->sessions; }
 
   absl::StatusOr<Event> allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &stream,
                                   const CallSite &site) override;
@@ -91,12 +118,15 @@ public:
 
 private:
   std::vector<Lane> signalLanes() const;
+  absl::Status spread(Buffer blocks, absl::Span<const int64_t> bytes, Call call, const CallSite &site);
+  absl::StatusOr<std::vector<int64_t>> exchangeLengths(int64_t mine, const CallSite &site);
+  absl::Status exchangeLong(std::vector<std::string> &contents, const CallSite &site);
   void addGatherLanes(std::vector<Lane> &lanes, Buffer data, absl::Span<const int64_t> blocks,
                       int64_t elementBytes) const;
   void addScatterLanes(std::vector<Lane> &lanes, Buffer data, absl::Span<const int64_t> blocks, int64_t elementBytes,
                        Buffer workspace) const;
-  std::unique_ptr<Operation> smallAllReduce(Buffer data, ElementType type, Buffer workspace,
-                                            const CallSite &site) const;
+  std::unique_ptr<Operation> smallAllReduce(Buffer data, ElementType type, Buffer workspace, const CallSite &site,
+                                            uint64_t shape) const;
   int64_t peer(int64_t distance) const { return peerAt(rank(), distance, size()); }
 
   std::shared_ptr<CollectiveQueue> queue;
@@ -121,10 +151,11 @@ absl::StatusOr<Event> HostCommunicator::allGather(Buffer data, absl::Span<const 
   SPLITCAST_RETURN_IF_ERROR(queue->status());
   SPLITCAST_RETURN_IF_ERROR(checkAllGather(*this, data, bytesPerRank, site));
   if (data.bytes > 0 && shared->contain(data))
-    return queue->start(std::make_unique<Operation>(site, signalLanes()));
+    return queue->start(
+        std::make_unique<Operation>(site, shapeOf(Call::AllGatherInPlace, bytesPerRank), signalLanes()));
   std::vector<Lane> lanes;
   addGatherLanes(lanes, data, bytesPerRank, 1);
-  return queue->start(std::make_unique<Operation>(site, std::move(lanes)));
+  return queue->start(std::make_unique<Operation>(site, shapeOf(Call::AllGather, bytesPerRank), std::move(lanes)));
 }
 
 void HostCommunicator::addScatterLanes(std::vector<Lane> &lanes, Buffer data, absl::Span<const int64_t> blocks,
@@ -150,12 +181,13 @@ absl::StatusOr<Event> HostCommunicator::reduceScatter(Buffer data, absl::Span<co
   addScatterLanes(lanes, data, elementsPerRank, bytesOf(type), workspace);
   Reduction reduction{rank(), blockOf(data, elementsPerRank, bytesOf(type), rank()), type};
   reduction.sum = output.slice(0, own);
-  return queue->start(std::make_unique<ReductionOperation>(site, reduction, size(), std::move(lanes)));
+  const uint64_t shape = shapeOf(Call::ReduceScatter, elementsPerRank, static_cast<uint64_t>(type));
+  return queue->start(std::make_unique<ReductionOperation>(site, shape, reduction, size(), std::move(lanes)));
 }
 
 /// Every rank sends its whole tensor to every other, and sums all of it.
 std::unique_ptr<Operation> HostCommunicator::smallAllReduce(Buffer data, ElementType type, Buffer workspace,
-                                                            const CallSite &site) const {
+                                                            const CallSite &site, uint64_t shape) const {
   int tag = queue->nextTag();
   std::vector<Lane> lanes;
   for (int64_t distance = 1; distance < size(); ++distance)
@@ -165,7 +197,7 @@ std::unique_ptr<Operation> HostCommunicator::smallAllReduce(Buffer data, Element
     lanes.push_back(Lane::receiveAddend(peer(distance), tag, workspace.slice((distance - 1) * slotBytes, data.bytes)));
   Reduction reduction{rank(), data, type};
   reduction.sendsBlock = true;
-  return std::make_unique<ReductionOperation>(site, reduction, size(), std::move(lanes));
+  return std::make_unique<ReductionOperation>(site, shape, reduction, size(), std::move(lanes));
 }
 
 absl::StatusOr<Event> HostCommunicator::allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace,
@@ -174,14 +206,15 @@ absl::StatusOr<Event> HostCommunicator::allReduce(Buffer data, int64_t elements,
   SPLITCAST_RETURN_IF_ERROR(checkAllReduce(*this, data, elements, type, workspace, site));
   const std::vector<int64_t> blocks = allReduceBlocks(*this, elements);
   const int64_t bytes = elements * bytesOf(type);
+  const uint64_t shape = shapeOf(Call::AllReduce, {elements}, static_cast<uint64_t>(type));
   if (bytes <= ccl::kSmallAllReduceBytes)
-    return queue->start(smallAllReduce(data.slice(0, bytes), type, workspace, site));
+    return queue->start(smallAllReduce(data.slice(0, bytes), type, workspace, site, shape));
   std::vector<Lane> lanes;
   addScatterLanes(lanes, data, blocks, bytesOf(type), workspace);
   addGatherLanes(lanes, data, blocks, bytesOf(type));
   Reduction reduction{rank(), blockOf(data, blocks, bytesOf(type), rank()), type};
   reduction.gathers = true;
-  return queue->start(std::make_unique<ReductionOperation>(site, reduction, size(), std::move(lanes)));
+  return queue->start(std::make_unique<ReductionOperation>(site, shape, reduction, size(), std::move(lanes)));
 }
 
 absl::StatusOr<Event> HostCommunicator::allToAll(Buffer input, absl::Span<const int64_t> inputBytesPerRank,
@@ -196,7 +229,8 @@ absl::StatusOr<Event> HostCommunicator::allToAll(Buffer input, absl::Span<const 
     lanes.push_back(Lane::send(peer(distance), tag, blockOf(input, inputBytesPerRank, 1, peer(distance))));
   for (int64_t distance = 1; distance < size(); ++distance)
     lanes.push_back(Lane::receive(peer(distance), tag, blockOf(output, outputBytesPerRank, 1, peer(distance))));
-  absl::StatusOr<Event> event = queue->start(std::make_unique<Operation>(site, std::move(lanes)));
+  absl::StatusOr<Event> event =
+      queue->start(std::make_unique<Operation>(site, shapeOf(Call::AllToAll), std::move(lanes)));
   if (event.ok() && to.bytes > 0)
     std::memcpy(to.data, from.data, to.bytes);
   return event;
@@ -219,7 +253,7 @@ std::vector<Lane> HostCommunicator::signalLanes() const {
 
 absl::Status HostCommunicator::barrier(const CallSite &site) {
   SPLITCAST_RETURN_IF_ERROR(queue->status());
-  return queue->run(std::make_unique<Operation>(site, signalLanes()));
+  return queue->run(std::make_unique<Operation>(site, shapeOf(Call::Barrier), signalLanes()));
 }
 
 // Rank 0 creates the memory and tells its place, by which the others join. Then
@@ -244,35 +278,81 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> HostCommunicator::shareMemory(int6
   return std::make_unique<KnownMemory>(*std::move(memory), shared);
 }
 
+/// Fills blocks that lie in the order of peer(0), peer(1), ..., of `bytes` bytes each; the first is this rank's. Of 256
+/// ranks, each receives 7 blocks, then 7 times 8 blocks, then 3 times 64. If all sent to all, messages would grow with
+/// the square of the ranks, and those of one machine would be busy for seconds. Up to kSpreadFactor ranks do send to
+/// all: each then knows which one is late.
+absl::Status HostCommunicator::spread(Buffer blocks, absl::Span<const int64_t> bytes, Call call, const CallSite &site) {
+  std::vector<int64_t> begins(1, 0);
+  for (int64_t block : bytes)
+    begins.push_back(begins.back() + block);
+  for (int64_t known = 1; known < size(); known *= kSpreadFactor) {
+    const int tag = queue->nextTag();
+    const int64_t end = std::min(size(), known * kSpreadFactor);
+    std::vector<Lane> lanes;
+    for (int64_t distance = known; distance < end; distance += known)
+      lanes.push_back(
+          Lane::send(peer(size() - distance), tag, blocks.slice(0, begins[std::min(known, size() - distance)])));
+    for (int64_t distance = known; distance < end; distance += known) {
+      const int64_t last = std::min(distance + known, size());
+      lanes.push_back(
+          Lane::receive(peer(distance), tag, blocks.slice(begins[distance], begins[last] - begins[distance])));
+    }
+    auto round = std::make_unique<Operation>(site, shapeOf(call, {known}), std::move(lanes));
+    round->relays = size() > kSpreadFactor;
+    SPLITCAST_RETURN_IF_ERROR(queue->run(std::move(round)));
+  }
+  return absl::OkStatus();
+}
+
+/// Returns how many bytes each rank has, in the order of peer(0), peer(1), ...
+absl::StatusOr<std::vector<int64_t>> HostCommunicator::exchangeLengths(int64_t mine, const CallSite &site) {
+  std::vector<int64_t> lengths(size());
+  lengths.front() = mine;
+  const Buffer all{reinterpret_cast<std::byte *>(lengths.data()), size() * static_cast<int64_t>(sizeof(int64_t))};
+  SPLITCAST_RETURN_IF_ERROR(spread(all, std::vector<int64_t>(size(), sizeof(int64_t)), Call::Lengths, site));
+  for (int64_t length : lengths)
+    if (length < 0 || length > kMaxExchangeBytes)
+      return queue->die(absl::FailedPreconditionError(
+          absl::StrCat(site.what, ": a rank announced ", length,
+                       " bytes, so the ranks run different programs; start the same one on all ranks")));
+  return lengths;
+}
+
+/// Each rank sends to each other one: this takes no copy of all contents.
+absl::Status HostCommunicator::exchangeLong(std::vector<std::string> &contents, const CallSite &site) {
+  const auto bufferOf = [&](int64_t r) {
+    return Buffer{reinterpret_cast<std::byte *>(contents[r].data()), static_cast<int64_t>(contents[r].size())};
+  };
+  const int tag = queue->nextTag();
+  std::vector<Lane> lanes;
+  for (int64_t distance = 1; distance < size(); ++distance)
+    lanes.push_back(Lane::send(peer(distance), tag, bufferOf(rank())));
+  for (int64_t distance = 1; distance < size(); ++distance)
+    lanes.push_back(Lane::receive(peer(distance), tag, bufferOf(peer(distance))));
+  return queue->run(std::make_unique<Operation>(site, shapeOf(Call::Contents), std::move(lanes)));
+}
+
 absl::StatusOr<std::vector<std::string>> HostCommunicator::exchange(const std::string &mine, const CallSite &site) {
   SPLITCAST_RETURN_IF_ERROR(queue->status());
   if (static_cast<int64_t>(mine.size()) > kMaxExchangeBytes)
     return invalidCall(
         site, absl::StrCat("cannot exchange ", mine.size(), " bytes; at most ", kMaxExchangeBytes, " are allowed"));
-  std::vector<int64_t> lengths(size());
-  lengths[rank()] = mine.size();
-  std::vector<Lane> lanes;
-  Buffer all{reinterpret_cast<std::byte *>(lengths.data()), size() * static_cast<int64_t>(sizeof(int64_t))};
-  addGatherLanes(lanes, all, std::vector<int64_t>(size(), 1), sizeof(int64_t));
-  SPLITCAST_RETURN_IF_ERROR(queue->run(std::make_unique<Operation>(site, std::move(lanes))));
-
-  std::vector<std::string> contents;
-  for (int64_t length : lengths) {
-    if (length < 0 || length > kMaxExchangeBytes)
-      return queue->die(absl::FailedPreconditionError(
-          absl::StrCat(site.what, ": a rank announced ", length,
-                       " bytes, so the ranks run different programs; start the same one on all ranks")));
-    contents.emplace_back(length, '\0');
-  }
+  SPLITCAST_ASSIGN_OR_RETURN(const std::vector<int64_t> lengths, exchangeLengths(mine.size(), site));
+  const int64_t total = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+  std::vector<std::string> contents(size());
   contents[rank()] = mine;
-  auto bufferOf = [&](int64_t r) { return Buffer{reinterpret_cast<std::byte *>(contents[r].data()), lengths[r]}; };
-  lanes.clear();
-  int tag = queue->nextTag();
-  for (int64_t distance = 1; distance < size(); ++distance)
-    lanes.push_back(Lane::send(peer(distance), tag, bufferOf(rank())));
-  for (int64_t distance = 1; distance < size(); ++distance)
-    lanes.push_back(Lane::receive(peer(distance), tag, bufferOf(peer(distance))));
-  SPLITCAST_RETURN_IF_ERROR(queue->run(std::make_unique<Operation>(site, std::move(lanes))));
+  if (total > kMaxSpreadBytes) {
+    for (int64_t distance = 1; distance < size(); ++distance)
+      contents[peer(distance)].resize(lengths[distance]);
+    SPLITCAST_RETURN_IF_ERROR(exchangeLong(contents, site));
+    return contents;
+  }
+  std::string all = mine;
+  all.resize(total);
+  SPLITCAST_RETURN_IF_ERROR(spread({reinterpret_cast<std::byte *>(all.data()), total}, lengths, Call::Contents, site));
+  for (int64_t distance = 1, begin = lengths.front(); distance < size(); begin += lengths[distance++])
+    contents[peer(distance)] = all.substr(begin, lengths[distance]);
   return contents;
 }
 
@@ -316,16 +396,16 @@ absl::StatusOr<std::unique_ptr<Communicator>> HostCommunicator::split(absl::Span
   for (int64_t member : mine)
     names.push_back(queue->names()[member]);
   return std::make_unique<HostCommunicator>(
-      std::make_shared<CollectiveQueue>(std::move(transport), queue->options(), std::move(names), queue->siblings()));
+      std::make_shared<CollectiveQueue>(std::move(transport), queue->options(), std::move(names), queue->family()));
 }
 
 } // namespace
 
 std::unique_ptr<Communicator> createHostCommunicator(std::unique_ptr<Transport> transport,
-                                                     HostCommunicatorOptions options) {
+                                                     const HostCommunicatorOptions &options) {
   std::vector<int64_t> names = countTo(transport->size());
   return std::make_unique<HostCommunicator>(std::make_shared<CollectiveQueue>(
-      std::move(transport), options, std::move(names), std::make_shared<CollectiveQueue::Siblings>()));
+      std::move(transport), options, std::move(names), std::make_shared<CollectiveQueue::Family>()));
 }
 
 } // namespace splitcast::runtime

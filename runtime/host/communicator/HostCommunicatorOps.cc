@@ -4,9 +4,10 @@
 #include "runtime/api/StatusMacros.h"
 #include "runtime/host/communicator/TreeSum.h"
 
-#include <cstring>
+#include "absl/strings/str_cat.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace splitcast::runtime {
 namespace {
@@ -101,14 +102,14 @@ absl::Status Lane::post(Transport &transport) {
   const Buffer next = chunk(postedChunks);
   if (reads) {
     SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Reading> reading,
-                               leavesThere ? transport.read(peerRank, tag, next.data, next.bytes)
-                                           : transport.Transport::read(peerRank, tag, next.data, next.bytes));
+                               leavesThere ? transport.read(peerRank, tag, next.data, next.bytes, frame)
+                                           : transport.Transport::read(peerRank, tag, next.data, next.bytes, frame));
     readings.push_back(std::move(reading));
     return absl::OkStatus();
   }
   SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Message> message,
-                             isReceive ? transport.receive(peerRank, tag, next.data, next.bytes)
-                                       : transport.send(peerRank, tag, next.data, next.bytes));
+                             isReceive ? transport.receive(peerRank, tag, next.data, next.bytes, frame)
+                                       : transport.send(peerRank, tag, next.data, next.bytes, frame));
   underWay.push_back(std::move(message));
   return absl::OkStatus();
 }
@@ -123,6 +124,25 @@ absl::StatusOr<bool> Lane::advance(Transport &transport) {
 //===----------------------------------------------------------------------===//
 // Operation
 //===----------------------------------------------------------------------===//
+
+void Operation::stamp(Frame frame, const std::vector<int64_t> &numbers) {
+  for (Lane &lane : lanes) {
+    const auto number = static_cast<size_t>(numbers[lane.peer()]);
+    frame.alike = site.during && number < site.during->alike.size() ? site.during->alike[number] : 0;
+    lane.setFrame(frame);
+  }
+}
+
+std::string Operation::describe() const {
+  if (!site.during)
+    return site.what;
+  const Activity &during = *site.during;
+  if (during.function.empty())
+    return absl::StrCat(site.what, " of session ", during.session, " after ", during.run, " runs");
+  const std::string values = during.values ? during.values() : "";
+  return absl::StrCat(site.what, " in run ", during.run, " of session ", during.session, ", of @", during.function,
+                      values.empty() ? "" : " with ", values);
+}
 
 absl::StatusOr<bool> Operation::advance(Transport &transport) {
   bool moved = false, again = true;
@@ -152,7 +172,9 @@ std::vector<int64_t> Operation::peersUnderWay(size_t begin, size_t end, bool rec
   for (size_t i = begin; i < end; ++i)
     if (lanes[i].receives() == receives && lanes[i].isUnderWay())
       ranks.push_back(lanes[i].peer());
+  // A collective may have several lanes to one peer.
   std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   return ranks;
 }
 
@@ -172,10 +194,10 @@ void Operation::abandon() {
 // ReductionOperation
 //===----------------------------------------------------------------------===//
 
-ReductionOperation::ReductionOperation(const CallSite &site, const Reduction &reduction, int64_t size,
+ReductionOperation::ReductionOperation(const CallSite &site, uint64_t shape, const Reduction &reduction, int64_t size,
                                        std::vector<Lane> lanes)
-    : Operation(site, std::move(lanes)), reduction(reduction), peers(size - 1), chunks(chunksOf(reduction.block.bytes)),
-      addends(size) {
+    : Operation(site, shape, std::move(lanes)), reduction(reduction), peers(size - 1),
+      chunks(chunksOf(reduction.block.bytes)), addends(size) {
   if (!this->reduction.sum.data)
     this->reduction.sum = reduction.block;
   if (peers == 0) {

@@ -45,6 +45,9 @@ public:
 
   static constexpr int64_t kSlots = 2;
 
+  /// Sets the frame of all messages of this lane, before the first is sent or received.
+  void setFrame(const Frame &of) { frame = of; }
+
   /// Lets only the first `chunks` chunks travel until the next call. A lane on which it was never called lets all
   /// travel, except one of readAddends, which lets kSlots.
   void allow(int64_t chunks) { allowed = chunks; }
@@ -82,6 +85,7 @@ private:
   bool isReceive = false;
   int64_t peerRank = 0;
   int tag = 0;
+  Frame frame;
   std::byte *data = nullptr;
   int64_t bytes = 0;
   bool reads = false, leavesThere = false;
@@ -96,7 +100,9 @@ private:
 /// A collective in flight whose lanes are independent of each other.
 class Operation {
 public:
-  Operation(const CallSite &site, std::vector<Lane> lanes) : what(site.what), lanes(std::move(lanes)) {}
+  /// `shape` is a digest of what the ranks must give alike besides the site: the kind of the call, and its sizes.
+  Operation(const CallSite &site, uint64_t shape, std::vector<Lane> lanes)
+      : site(site), shape(shape), lanes(std::move(lanes)) {}
   virtual ~Operation() = default;
 
   /// Does what can be done without blocking. Returns true if a message was completed or a chunk was summed.
@@ -110,8 +116,16 @@ public:
   int64_t failedPeer() const { return failed; }
   void abandon();
 
-  /// The name of the collective, from CallSite.
-  const std::string what;
+  /// Sets the frames of all messages: each lane's is `frame` with the values that this rank has in common with the
+  /// lane's peer. `numbers` are the ranks' numbers in Activity::alike. CollectiveQueue::start calls it.
+  void stamp(Frame frame, const std::vector<int64_t> &numbers);
+  /// Returns the name of the call and where it is, for errors: "all-gather of 'w' in run 2 of @train of session 1".
+  std::string describe() const;
+
+  const CallSite site;
+  const uint64_t shape;
+  /// Whether peers may themselves wait for what they are to send on.
+  bool relays = false;
   /// Set when it and all collectives before it are finished.
   bool completed = false;
 
@@ -144,7 +158,8 @@ struct Reduction {
 
 class ReductionOperation final : public Operation {
 public:
-  ReductionOperation(const CallSite &site, const Reduction &reduction, int64_t size, std::vector<Lane> lanes);
+  ReductionOperation(const CallSite &site, uint64_t shape, const Reduction &reduction, int64_t size,
+                     std::vector<Lane> lanes);
 
   bool finished() const override { return summed == chunks && Operation::finished(); }
   std::vector<int64_t> waitsFor() const override;

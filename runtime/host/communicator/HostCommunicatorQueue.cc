@@ -1,6 +1,7 @@
 #include "runtime/host/communicator/HostCommunicatorQueue.h"
 
 #include "runtime/api/StatusMacros.h"
+#include "runtime/process/Patience.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -17,9 +18,14 @@ using Clock = std::chrono::steady_clock;
 /// How many collectives of a queue are driven at a time. The later ones have
 /// posted their first messages, too, but are not urgent.
 constexpr size_t kDrivenCollectives = 4;
-/// After so many polls without progress, a few tens of microseconds, the thread
-/// yields.
-constexpr int kSpins = 100;
+/// After so much time without progress the thread yields.
+constexpr std::chrono::microseconds kSpinTime{50};
+/// How often a rank that waits without progress looks for notices.
+constexpr std::chrono::milliseconds kLookInterval{5};
+/// What a rank sent before it ended arrives within this time.
+constexpr std::chrono::milliseconds kEndedPatience{1000};
+/// How long a rank that disagrees with another waits for the other's words.
+constexpr std::chrono::milliseconds kWordsPatience{15000};
 
 class HostEvent final : public EventState {
 public:
@@ -35,16 +41,18 @@ private:
 } // namespace
 
 CollectiveQueue::CollectiveQueue(std::unique_ptr<Transport> transport, HostCommunicatorOptions options,
-                                 std::vector<int64_t> names, std::shared_ptr<Siblings> siblings)
-    : messages(std::move(transport)), limits(options), rankNames(std::move(names)), family(std::move(siblings)) {
+                                 std::vector<int64_t> names, std::shared_ptr<Family> family)
+    : messages(std::move(transport)), limits(std::move(options)), rankNames(std::move(names)),
+      relatives(std::move(family)) {
   limits.maxInFlight = std::clamp(limits.maxInFlight, int64_t{1}, kTags / 4);
-  family->push_back(this);
+  relatives->queues.push_back(this);
 }
 
 CollectiveQueue::~CollectiveQueue() {
   for (auto &operation : inFlight)
     operation->abandon();
-  family->erase(std::find(family->begin(), family->end(), this));
+  std::vector<CollectiveQueue *> &queues = relatives->queues;
+  queues.erase(std::find(queues.begin(), queues.end(), this));
 }
 
 //===----------------------------------------------------------------------===//
@@ -53,7 +61,9 @@ CollectiveQueue::~CollectiveQueue() {
 
 bool CollectiveQueue::advance(Operation &operation) {
   absl::StatusOr<bool> moved = operation.advance(*messages);
-  if (!moved.ok())
+  if (absl::IsInvalidArgument(moved.status()) || absl::IsFailedPrecondition(moved.status()))
+    (void)disagree(operation, moved.status());
+  else if (!moved.ok() && !lookForNotices()) // a rank that is lost may have said why it ended
     (void)die(messageError(operation, moved.status()));
   return moved.ok() && *moved;
 }
@@ -79,6 +89,16 @@ absl::StatusOr<Event> CollectiveQueue::start(std::unique_ptr<Operation> operatio
     SPLITCAST_RETURN_IF_ERROR(wait(*oldest));
   }
   std::shared_ptr<Operation> started = std::move(operation);
+  const Activity *during = started->site.during.get();
+  Frame frame;
+  frame.site = static_cast<uint32_t>(mixed(started->site.tag, operationsStarted++));
+  frame.shape = static_cast<uint32_t>(started->shape);
+  if (during) {
+    frame.site = static_cast<uint32_t>(mixed(digestOf(during->function), frame.site));
+    frame.session = during->session;
+    frame.run = during->run;
+  }
+  started->stamp(frame, rankNames);
   inFlight.push_back(started);
   advance(*started);
   drive();
@@ -92,27 +112,33 @@ absl::Status CollectiveQueue::run(std::unique_ptr<Operation> operation) {
 }
 
 absl::Status CollectiveQueue::wait(const Operation &operation) {
-  std::chrono::nanoseconds timeout = absl::ToChronoNanoseconds(limits.timeout);
-  Clock::time_point lastMoved = Clock::now();
-  for (int idle = 0; !operation.completed; ++idle) {
+  Patience patience(limits.timeout);
+  const std::chrono::nanoseconds lookInterval =
+      std::min<std::chrono::nanoseconds>(kLookInterval, absl::ToChronoNanoseconds(limits.timeout));
+  Clock::time_point lastMoved = Clock::now(), lastLook = lastMoved;
+  while (!operation.completed) {
     SPLITCAST_RETURN_IF_ERROR(failure);
-    // The time is read before the poll. If the process was stopped in between,
-    // it polls once more before it gives up.
-    Clock::time_point now = Clock::now();
     bool moved = drive();
-    for (size_t i = 0; i < family->size(); ++i)
-      if ((*family)[i] != this)
-        moved |= (*family)[i]->drive();
+    for (size_t i = 0; i < relatives->queues.size(); ++i)
+      if (relatives->queues[i] != this)
+        moved |= relatives->queues[i]->drive();
     if (moved) {
-      idle = 0;
       lastMoved = Clock::now();
+      patience.restart();
       continue;
     }
-    if (operation.completed || !failure.ok() || idle < kSpins)
+    if (operation.completed || !failure.ok() || Clock::now() - lastMoved < kSpinTime)
       continue;
     if (absl::Status health = messages->health(); !health.ok())
       return die(healthError(*inFlight.front(), health));
-    if (now - lastMoved > timeout)
+    if (const Clock::time_point now = Clock::now(); now - lastLook > lookInterval) {
+      lastLook = now;
+      if (lookForNotices())
+        continue;
+      if (std::optional<absl::Status> ended = endedError(*inFlight.front()); ended && now - lastMoved > kEndedPatience)
+        return die(*std::move(ended));
+    }
+    if (patience.isOver())
       return die(timeoutError(*inFlight.front()));
     sched_yield();
   }
@@ -128,6 +154,68 @@ absl::Status CollectiveQueue::die(absl::Status status) {
 }
 
 //===----------------------------------------------------------------------===//
+// Disagreement
+//===----------------------------------------------------------------------===//
+
+/// Ends the family because the peer of the operation is at another call.
+absl::Status CollectiveQueue::disagree(const Operation &operation, const absl::Status &status) {
+  const int64_t with = rankNames[operation.failedPeer()];
+  const std::string clause = absl::IsFailedPrecondition(status)
+                                 ? std::string(status.message())
+                                 : absl::StrCat("do not run the same collective (", status.message(), ")");
+  const Notice mine{number(), with, operation.describe(), clause};
+  for (CollectiveQueue *queue : relatives->queues)
+    queue->notices.send(*queue->messages, mine);
+  return endFamily(unlikeError(operation, mine));
+}
+
+/// Returns where a rank is, in its own words. It finds out, too, that it
+/// disagrees, unless it waits for nothing now.
+std::string CollectiveQueue::wordsOf(int64_t rank, const Operation &operation) {
+  if (rank == number())
+    return operation.describe();
+  const Clock::time_point begin = Clock::now();
+  while (Clock::now() - begin < kWordsPatience && messages->health().ok()) {
+    for (CollectiveQueue *queue : {this, relatives->queues.front()}) {
+      (void)queue->notices.receive(*queue->messages);
+      if (std::optional<std::string> words = queue->notices.wordsOf(rank))
+        return *std::move(words);
+    }
+    sched_yield();
+  }
+  return "a call that it has not told";
+}
+
+/// Ends the family if a rank has sent a notice, which is passed on to the ranks
+/// of the other queues: its sender need not know them. Others may wait for the
+/// words of this rank, whether or not the notice is about it: they may have met
+/// a wrong message of it, too.
+bool CollectiveQueue::lookForNotices() {
+  for (CollectiveQueue *queue : {this, relatives->queues.front()}) {
+    const std::optional<Notice> arrived = queue->notices.receive(*queue->messages);
+    if (!arrived)
+      continue;
+    const int64_t with = arrived->with == number() ? arrived->from : Notice::kNobody;
+    const Notice mine{number(), with, inFlight.front()->describe(), arrived->clause};
+    for (CollectiveQueue *other : relatives->queues) {
+      if (other != queue)
+        other->notices.send(*other->messages, *arrived);
+      other->notices.send(*other->messages, mine);
+    }
+    (void)endFamily(unlikeError(*inFlight.front(), *arrived));
+    return true;
+  }
+  return false;
+}
+
+absl::Status CollectiveQueue::endFamily(const absl::Status &status) {
+  for (CollectiveQueue *queue : relatives->queues)
+    if (queue->failure.ok())
+      (void)queue->die(status);
+  return status;
+}
+
+//===----------------------------------------------------------------------===//
 // Errors
 //===----------------------------------------------------------------------===//
 
@@ -139,15 +227,8 @@ std::string CollectiveQueue::nameRanks(const std::vector<int64_t> &ranks) const 
 }
 
 absl::Status CollectiveQueue::messageError(const Operation &operation, const absl::Status &status) const {
-  std::string here = absl::StrCat(operation.what, ": rank ", rankNames[messages->rank()]);
+  std::string here = absl::StrCat(operation.site.what, ": rank ", number());
   std::string there = absl::StrCat("rank ", rankNames[operation.failedPeer()]);
-  // InvalidArgument is reserved for calls that had no effect.
-  if (absl::IsInvalidArgument(status))
-    return absl::FailedPreconditionError(
-        absl::StrCat(here, " and ", there, " do not run the same collective (", status.message(),
-                     "); start all ranks with the same program, options and files, and let all of "
-                     "them run functions and save, load, read and write variables "
-                     "in the same order"));
   if (absl::IsResourceExhausted(status))
     return absl::ResourceExhaustedError(
         absl::StrCat(here, " has no room for what ", there, " sends (", status.message(),
@@ -156,18 +237,40 @@ absl::Status CollectiveQueue::messageError(const Operation &operation, const abs
                                                   "); find out why that process ended, and restart the job"));
 }
 
+absl::Status CollectiveQueue::unlikeError(const Operation &operation, const Notice &notice) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      operation.site.what, ": rank ", notice.from, " and rank ", notice.with, " ", notice.clause, ": rank ",
+      notice.from, " is at ", notice.call, "; rank ", notice.with, " is at ", wordsOf(notice.with, operation),
+      "; start all ranks with the same program, options and files, and let all of them make sessions, run functions "
+      "and save, load, read and write variables in the same order, with the same values for inputs of which they have "
+      "the same part"));
+}
+
 absl::Status CollectiveQueue::healthError(const Operation &operation, const absl::Status &health) const {
   std::vector<int64_t> late = operation.waitsFor();
   std::string waiting = late.empty() ? "" : absl::StrCat(", while it waited for ", nameRanks(late));
-  return absl::Status(health.code(), absl::StrCat(operation.what, ": rank ", rankNames[messages->rank()],
+  return absl::Status(health.code(), absl::StrCat(operation.site.what, ": rank ", rankNames[messages->rank()],
                                                   " had to stop (", health.message(), ")", waiting));
 }
 
+/// Returns an error if the operation waits for a rank that has ended.
+std::optional<absl::Status> CollectiveQueue::endedError(const Operation &operation) const {
+  if (!limits.hasEnded)
+    return std::nullopt;
+  for (int64_t rank : operation.waitsFor())
+    if (limits.hasEnded(rankNames[rank]))
+      return absl::FailedPreconditionError(absl::StrCat(
+          operation.site.what, ": rank ", number(), " is at ", operation.describe(), ", but rank ", rankNames[rank],
+          " has ended its program; let all ranks run functions and save, load, read and write variables "
+          "in the same order and equally often"));
+  return std::nullopt;
+}
+
 absl::Status CollectiveQueue::timeoutError(const Operation &operation) const {
-  return absl::DeadlineExceededError(
-      absl::StrCat(operation.what, ": rank ", rankNames[messages->rank()], " has waited ",
-                   absl::FormatDuration(limits.timeout), " for ", nameRanks(operation.waitsFor()),
-                   " with no answer; check what that process is doing, or raise the timeout"));
+  return absl::DeadlineExceededError(absl::StrCat(
+      operation.site.what, ": rank ", rankNames[messages->rank()], " has waited ", absl::FormatDuration(limits.timeout),
+      " for ", nameRanks(operation.waitsFor()), operation.relays ? ", or for ranks for which these wait," : "",
+      " with no answer; check what that process is doing, or raise the timeout"));
 }
 
 } // namespace splitcast::runtime

@@ -38,13 +38,18 @@ struct Family {
   std::map<std::string, std::weak_ptr<HeldLines>> memories; ///< by the text that names their place
 };
 
+struct Content {
+  Frame frame;
+  std::vector<std::byte> bytes;
+};
+
 /// The messages of one sender with one tag. A receive takes a ticket when it is
 /// posted, and gets the message that arrives with this number, whatever the
 /// order in which receives are tested.
 struct Channel {
   int64_t nextTicket = 0;
   int64_t nextArrival = 0;
-  std::map<int64_t, std::vector<std::byte>> arrived;
+  std::map<int64_t, Content> arrived;
   std::set<int64_t> abandoned; ///< the tickets of receives that were given up
 
   bool isIdle() const { return nextTicket == nextArrival && arrived.empty(); }
@@ -84,8 +89,9 @@ public:
 
 class ReceiveMessage final : public Message {
 public:
-  ReceiveMessage(std::shared_ptr<World> world, int64_t to, int64_t from, int tag, std::byte *data, int64_t bytes)
-      : world(std::move(world)), to(to), from(from), tag(tag), data(data), bytes(bytes) {
+  ReceiveMessage(std::shared_ptr<World> world, int64_t to, int64_t from, int tag, std::byte *data, int64_t bytes,
+                 const Frame &frame)
+      : world(std::move(world)), to(to), from(from), tag(tag), data(data), bytes(bytes), frame(frame) {
     Mailbox &mailbox = this->world->mailboxes[to];
     std::lock_guard<std::mutex> lock(mailbox.mutex);
     ticket = mailbox.channels[{from, tag}].nextTicket++;
@@ -108,22 +114,24 @@ public:
       return failure.ok() ? absl::StatusOr<bool>(true) : failure;
     // This is read first: what a rank sent before it was lost still arrives.
     bool lost = world->isLost(from);
-    std::vector<std::byte> content;
+    Content content;
     if (!take(content)) {
       if (lost)
         return absl::UnavailableError("the rank is lost");
       return false;
     }
     done = true;
-    if (static_cast<int64_t>(content.size()) != bytes)
-      return failure = wrongLength(static_cast<int64_t>(content.size()), bytes);
+    if (content.frame != frame)
+      return failure = unlikeFrame(content.frame, frame);
+    if (static_cast<int64_t>(content.bytes.size()) != bytes)
+      return failure = wrongLength(static_cast<int64_t>(content.bytes.size()), bytes);
     if (bytes > 0)
-      std::memcpy(data, content.data(), bytes);
+      std::memcpy(data, content.bytes.data(), bytes);
     return true;
   }
 
 private:
-  bool take(std::vector<std::byte> &content) {
+  bool take(Content &content) {
     Mailbox &mailbox = world->mailboxes[to];
     std::lock_guard<std::mutex> lock(mailbox.mutex);
     auto channel = mailbox.channels.find({from, tag});
@@ -142,6 +150,7 @@ private:
   int tag;
   std::byte *data;
   int64_t bytes;
+  Frame frame;
   int64_t ticket = 0;
   bool done = false;
   absl::Status failure;
@@ -166,11 +175,12 @@ public:
   Family::Rank &mine() const { return family().ranks[world->rootRanks[self]]; }
   Family &family() const { return *world->family; }
 
-  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) override {
+  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes,
+                                                const Frame &frame) override {
     SPLITCAST_RETURN_IF_ERROR(checkMessage(*this, to, tag, bytes));
     if (world->isLost(to))
       return absl::UnavailableError("the rank is lost");
-    std::vector<std::byte> content(data, data + bytes);
+    Content content{frame, {data, data + bytes}};
     {
       Mailbox &mailbox = world->mailboxes[to];
       std::lock_guard<std::mutex> lock(mailbox.mutex);
@@ -186,9 +196,10 @@ public:
     return std::make_unique<DoneMessage>();
   }
 
-  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) override {
+  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes,
+                                                   const Frame &frame) override {
     SPLITCAST_RETURN_IF_ERROR(checkMessage(*this, from, tag, bytes));
-    return std::make_unique<ReceiveMessage>(world, self, from, tag, data, bytes);
+    return std::make_unique<ReceiveMessage>(world, self, from, tag, data, bytes, frame);
   }
 
   absl::Status health() override {

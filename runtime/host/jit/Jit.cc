@@ -127,13 +127,20 @@ private:
   std::map<std::string, LoadedKernel> kernels;
 };
 
+std::unique_ptr<PerfMap> createPerfMap(const JitOptions &options) {
+  const absl::Status prepared = options.namesForPerf ? PerfMap::prepareFile() : absl::OkStatus();
+  if (!prepared.ok())
+    llvm::errs() << "warning: no kernels get names for perf: " << std::string(prepared.message()) << "\n";
+  return options.namesForPerf && prepared.ok() ? std::make_unique<PerfMap>() : nullptr;
+}
+
 std::string entryNameOf(const std::string &key) { return "splitcast_kernel_" + key; }
 
 } // namespace
 
 Jit::Jit(const JitOptions &options)
     : options(options), cache(options.objectCacheDir), description(JitCompiler::describe(options.target)),
-      perfMap(options.namesForPerf ? std::make_unique<PerfMap>() : nullptr) {}
+      perfMap(createPerfMap(options)) {}
 
 Jit::~Jit() = default;
 
@@ -161,13 +168,15 @@ std::vector<Jit::Pending> Jit::pendingOf(const std::vector<KernelSource> &source
   for (const KernelSource &source : sources) {
     std::string key = keyOf(source);
     if (!entries.count(key) && seen.insert(key).second)
-      pending.push_back({&source, key, "", absl::OkStatus(), false});
+      pending.push_back({&source, key, "", absl::OkStatus(), false, absl::OkStatus()});
   }
   return pending;
 }
 
 absl::Status Jit::loadSources(const std::vector<KernelSource> &sources) {
   std::vector<Pending> pending = pendingOf(sources);
+  if (!pending.empty())
+    warn(cache.open());
   compileAll(pending);
   for (const Pending &kernel : pending) {
     absl::StatusOr<Entry> entry = kernel.status.ok() ? link(kernel) : kernel.status;
@@ -190,8 +199,10 @@ void Jit::compileAll(std::vector<Pending> &pending) {
     std::unique_ptr<JitCompiler> compiler;
     for (size_t i = next++; i < pending.size(); i = next++) {
       Pending &kernel = pending[i];
-      if (std::optional<std::string> object = cache.read(kernel.key)) {
-        kernel.object = *std::move(object);
+      absl::StatusOr<std::optional<std::string>> cached = cache.read(kernel.key);
+      kernel.cached = cached.status();
+      if (cached.ok() && *cached) {
+        kernel.object = **std::move(cached);
         kernel.fromCache = true;
         continue;
       }
@@ -211,18 +222,26 @@ void Jit::compileAll(std::vector<Pending> &pending) {
     thread.join();
 }
 
-/// Writes a compiled kernel to the cache. If this fails, it only costs time, so
-/// there is one warning and no error.
+/// Writes a compiled kernel to the cache. It replaces a file that is not used.
 void Jit::keep(const Pending &compiled) {
   if (compiled.fromCache) {
     ++counts.readFromCache;
     return;
   }
   ++counts.compiled;
-  absl::Status status = cache.write(compiled.key, compiled.object);
-  if (!status.ok() && !warned)
-    llvm::errs() << "warning: " << std::string(status.message()) << "; kernels will be compiled again next time\n";
-  warned |= !status.ok();
+  warn(compiled.cached);
+  warn(cache.write(compiled.key, compiled.object));
+}
+
+/// Says once why kernels are compiled again. This only costs time, so it is no
+/// error.
+void Jit::warn(const absl::Status &status) {
+  if (status.ok() || warned)
+    return;
+  warned = true;
+  if (options.warns)
+    llvm::errs() << "warning: compiled kernels are not taken from the cache, or not kept for the next run: "
+                 << std::string(status.message()) << "; --kernel-cache names another directory, or none\n";
 }
 
 llvm::Error Jit::open() {

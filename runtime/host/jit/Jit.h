@@ -36,6 +36,8 @@ struct JitOptions {
   std::shared_ptr<WorkerPool> pool = nullptr;
   /// See HostDeviceOptions::namesForPerf.
   bool namesForPerf = false;
+  /// See HostDeviceOptions::warns.
+  bool warns = true;
 };
 
 /// Counts the kernels of all loads so far. Equal kernels count once.
@@ -55,6 +57,8 @@ public:
   absl::StatusOr<std::unique_ptr<KernelLibrary>> load(mlir::ModuleOp module);
 
   JitStatistics statistics() const;
+  /// Whether generated code may get names for Linux's perf: it was asked for, and the file for them can be written.
+  bool namesForPerf() const { return perfMap != nullptr; }
   /// Returns null if kernels are not divided.
   WorkerPool *pool() const { return options.pool.get(); }
 
@@ -67,18 +71,20 @@ private:
     std::string object;
     absl::Status status;
     bool fromCache = false;
+    absl::Status cached; ///< why what the cache has is not used
   };
 
   absl::Status loadSources(const std::vector<KernelSource> &sources);
   std::vector<Pending> pendingOf(const std::vector<KernelSource> &sources);
   void compileAll(std::vector<Pending> &pending);
   void keep(const Pending &compiled);
+  void warn(const absl::Status &status);
   llvm::Error open();
   absl::StatusOr<Entry> link(const Pending &compiled);
   std::string keyOf(const KernelSource &source) const;
 
   const JitOptions options;
-  const JitObjectCache cache;
+  JitObjectCache cache;
   const std::string description;
   mutable std::mutex mutex;
   std::unique_ptr<llvm::orc::LLJIT> session;

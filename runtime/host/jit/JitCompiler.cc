@@ -4,6 +4,7 @@
 #include "runtime/codegen/LlvmCodegen.h"
 #include "runtime/host/jit/JitKernelSource.h"
 #include "runtime/host/jit/JitLowering.h"
+#include "runtime/host/jit/JitRevision.h"
 
 #include "absl/strings/str_cat.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -18,10 +19,6 @@
 
 namespace splitcast::runtime {
 namespace {
-
-/// Increased by each change of this file that alters objects. The list of
-/// passes is part of the description anyway.
-constexpr int kRevision = 4;
 
 mlir::DialectRegistry loweringDialects() {
   mlir::DialectRegistry registry;
@@ -84,9 +81,9 @@ JitCompiler::JitCompiler(const JitTarget &target)
 std::string JitCompiler::describe(const JitTarget &target) {
   mlir::OpPassManager passes(mlir::ModuleOp::getOperationName());
   buildLoweringPipeline(passes);
-  std::string text =
-      absl::StrCat("LLVM ", LLVM_VERSION_STRING, "; revision ", kRevision, "; ", target.triple, "; ", target.cpu, "; ",
-                   target.features, "; ", target.vectorBits, " bits; ", target.anyOrder ? "any order; " : "");
+  std::string text = absl::StrCat("LLVM ", LLVM_VERSION_STRING, "; revision ", SPLITCAST_JIT_REVISION, "; ",
+                                  target.triple, "; ", target.cpu, "; ", target.features, "; ", target.vectorBits,
+                                  " bits; ", target.anyOrder ? "any order; " : "");
   llvm::raw_string_ostream stream(text);
   passes.printAsTextualPipeline(stream);
   return text;

@@ -1,24 +1,24 @@
 #include "runtime/host/jit/JitObjectCache.h"
 
-#include "absl/strings/str_cat.h"
+#include "runtime/api/StatusMacros.h"
+
+#include "absl/strings/match.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SHA256.h"
 
-#include <atomic>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <unistd.h>
+#include <algorithm>
+#include <utility>
 
 namespace splitcast::runtime {
 namespace {
 
-constexpr char kMagic[] = "SCKERN01";
+constexpr char kMagic[] = "SCKERN01", kSuffix[] = ".kernel";
 constexpr size_t kMagicBytes = 8;
 constexpr size_t kDigestBytes = 32;
+constexpr size_t kKeyCharacters = 2 * kDigestBytes;
+constexpr int64_t kMaxFileBytes = int64_t{256} << 20; ///< more than any kernel
+/// No kernel takes so long to write.
+constexpr time_t kTemporarySeconds = 3600;
 
 std::string sha256(const std::string &data) {
   auto digest = llvm::SHA256::hash(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(data.data()), data.size()));
@@ -27,53 +27,45 @@ std::string sha256(const std::string &data) {
 
 std::string headerOf(const std::string &key, const std::string &object) { return kMagic + sha256(key + object); }
 
-/// Returns a name that no other writer uses, in this process or another.
-std::string temporaryName(const std::string &path) {
-  static std::atomic<int> count{0};
-  return absl::StrCat(path, ".", getpid(), ".", count++, ".tmp");
-}
+std::string nameOf(const std::string &key) { return key + kSuffix; }
 
-absl::Status notKept(const std::string &path, const std::string &reason) {
-  return absl::UnavailableError(absl::StrCat("cannot keep the compiled kernel ", path, ": ", reason));
-}
+/// Returns whether the file is a kernel, or was to become one.
+bool isOfKernel(absl::string_view name) { return name.substr(std::min(name.size(), kKeyCharacters), 7) == kSuffix; }
 
 } // namespace
 
 std::string sha256Hex(const std::string &data) { return llvm::toHex(sha256(data), /*LowerCase=*/true); }
 
-std::optional<std::string> JitObjectCache::read(const std::string &key) const {
-  if (directory.empty())
-    return std::nullopt;
-  std::ifstream file(pathOf(key), std::ios::binary);
-  std::stringstream content;
-  content << file.rdbuf();
-  std::string data = content.str();
-  if (!file || data.size() < kMagicBytes + kDigestBytes)
-    return std::nullopt;
-  std::string object = data.substr(kMagicBytes + kDigestBytes);
-  if (data.compare(0, kMagicBytes + kDigestBytes, headerOf(key, object)) != 0)
-    return std::nullopt;
-  return object;
+absl::Status JitObjectCache::open() {
+  if (directory.empty() || std::exchange(isTried, true))
+    return absl::OkStatus();
+  SPLITCAST_ASSIGN_OR_RETURN(OwnDirectory own, OwnDirectory::open(directory));
+  const std::vector<std::string> names = own.names();
+  // Earlier versions made it with the rights of the umask. A directory that has
+  // other files, too, keeps the rights that its user gave it.
+  if (std::all_of(names.begin(), names.end(), isOfKernel))
+    own.makePrivate();
+  for (const std::string &name : names)
+    if (isOfKernel(name) && absl::EndsWith(name, ".tmp"))
+      own.removeIfOlder(name, kTemporarySeconds);
+  opened.emplace(std::move(own));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<std::string>> JitObjectCache::read(const std::string &key) const {
+  if (!opened)
+    return std::optional<std::string>();
+  SPLITCAST_ASSIGN_OR_RETURN(std::optional<std::string> data, opened->read(nameOf(key), kMaxFileBytes));
+  if (!data || data->size() < kMagicBytes + kDigestBytes)
+    return std::optional<std::string>();
+  std::string object = data->substr(kMagicBytes + kDigestBytes);
+  if (data->compare(0, kMagicBytes + kDigestBytes, headerOf(key, object)) != 0)
+    return std::optional<std::string>();
+  return std::make_optional(std::move(object));
 }
 
 absl::Status JitObjectCache::write(const std::string &key, const std::string &object) const {
-  if (directory.empty())
-    return absl::OkStatus();
-  std::string path = pathOf(key);
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error)
-    return notKept(path, error.message());
-  std::string temporary = temporaryName(path);
-  std::ofstream file(temporary, std::ios::binary);
-  file << headerOf(key, object) << object;
-  file.close();
-  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    std::string reason = std::strerror(errno);
-    std::remove(temporary.c_str());
-    return notKept(path, reason);
-  }
-  return absl::OkStatus();
+  return opened ? opened->write(nameOf(key), headerOf(key, object) + object) : absl::OkStatus();
 }
 
 } // namespace splitcast::runtime

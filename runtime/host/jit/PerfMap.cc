@@ -1,12 +1,13 @@
 #include "runtime/host/jit/PerfMap.h"
 
+#include "runtime/io/OwnDirectory.h"
+
 #include "absl/strings/str_cat.h"
 #include "llvm/Object/ELFObjectFile.h"
 
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <unistd.h>
 #include <vector>
 
@@ -42,7 +43,16 @@ std::string path() { return absl::StrCat("/tmp/perf-", getpid(), ".map"); }
 
 } // namespace
 
-PerfMap::PerfMap() { [[maybe_unused]] static const int removed = unlink(path().c_str()); }
+absl::Status PerfMap::prepareFile() {
+  static const absl::Status prepared = [] {
+    unlink(path().c_str());
+    absl::StatusOr<int> file = openOwnFileForAppending(path());
+    if (file.ok())
+      close(*file);
+    return file.status();
+  }();
+  return prepared;
+}
 
 // All functions of a kernel lie in one section, so their distances from the
 // entry are those in the file.
@@ -57,11 +67,13 @@ void PerfMap::add(const std::string &name, const void *address, const std::strin
 PerfMap::~PerfMap() {
   if (lines.empty())
     return;
-  std::ofstream file(path(), std::ios::app);
-  file << lines;
-  if (!file.flush())
-    llvm::errs() << "warning: cannot write the names of kernels to '" << path() << "' (" << std::strerror(errno)
-                 << ")\n";
+  absl::StatusOr<int> file = openOwnFileForAppending(path());
+  const bool isWritten = file.ok() && write(*file, lines.data(), lines.size()) == static_cast<ssize_t>(lines.size());
+  if (!isWritten)
+    llvm::errs() << "warning: cannot write the names of kernels: "
+                 << (file.ok() ? std::strerror(errno) : std::string(file.status().message())) << "\n";
+  if (file.ok())
+    close(*file);
 }
 
 } // namespace splitcast::runtime

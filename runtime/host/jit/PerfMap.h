@@ -2,6 +2,8 @@
 #ifndef SPLITCAST_RUNTIME_HOST_JIT_PERFMAP_H
 #define SPLITCAST_RUNTIME_HOST_JIT_PERFMAP_H
 
+#include "absl/status/status.h"
+
 #include <string>
 
 namespace splitcast::runtime {
@@ -11,8 +13,12 @@ namespace splitcast::runtime {
 /// a process that is killed has only oneDNN's names.
 class PerfMap {
 public:
-  /// The first PerfMap of a process removes the file that an earlier process of the same number left.
-  PerfMap();
+  /// Removes the file that an earlier process of the same number left, and creates it anew. It is done once per
+  /// process, before anybody writes to the file. In /tmp it may be somebody else's.
+  ///   Errors  those of openOwnFileForAppending: no names can be written.
+  static absl::Status prepareFile();
+
+  PerfMap() = default;
   ~PerfMap();
   /// Adds the functions of an object file that has one kernel, whose entry was loaded at `address`.
   void add(const std::string &name, const void *address, const std::string &object, const std::string &entry);

@@ -44,7 +44,7 @@ class Server:
             if name == b"Content-Length":
                 length = int(value)
         if length is None:
-            raise AssertionError("the server ended: %s" % self.process.stderr.read().decode())
+            raise AssertionError(f"the server ended: {self.process.stderr.read().decode()}")
         return json.loads(self.process.stdout.read(length))
 
     def notify(self, method, **params):

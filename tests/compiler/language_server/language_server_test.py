@@ -136,22 +136,21 @@ class Hovers(Case):
                   "At(2)": "0 to 32 bytes per rank (in the order of the mesh: 0, 0, 32)"}
         for entry, expected in words.items():
             with self.subTest(entry):
-                file = self.open('#lies = #sbp.nd<#sbp.placement<"cpu", [dp = 3]>, [%s]>\n'
+                file = self.open(f'#lies = #sbp.nd<#sbp.placement<"cpu", [dp = 3]>, [{entry}]>\n'
                                  "func.func private @f(tensor<8xf32, #lies>)\n"
-                                 "func.func @g(%%x: tensor<8xf32, #lies>) {\n  return\n}\n" % entry)
-                self.assertEqual(file.hover("#lies"), 'Signature on "cpu", dp = 3\n- dp: %s\n' % expected)
+                                 "func.func @g(%x: tensor<8xf32, #lies>) {\n  return\n}\n")
+                self.assertEqual(file.hover("#lies"), f'Signature on "cpu", dp = 3\n- dp: {expected}\n')
                 self.assertEqual(file.hover("#lies", 1), file.hover("#lies"))
                 self.assertEqual(
-                    file.hover("%x"), 'Argument 0 of `@g`\n\n`tensor<8xf32>` on "cpu", dp = 3\n- dp: %s\n\n32 bytes; %s\n' %
-                    (expected, pieces.get(entry, "32 bytes on each of the ranks")))
+                    file.hover("%x"), 'Argument 0 of `@g`\n\n`tensor<8xf32>` on "cpu", dp = 3\n- dp: {}\n\n32 bytes; {}\n'.format(expected, pieces.get(entry, "32 bytes on each of the ranks")))
                 file.close()
 
     def test_sizes(self):
-        file = self.open('#p = #sbp.placement<"cpu", [dp = 32], ranks = [%s]>\n'
+        file = self.open('#p = #sbp.placement<"cpu", [dp = 32], ranks = [{}]>\n'
                          "#s = #sbp.nd<#p, [S(0)]>\n"
                          '#alone = #sbp.nd<#sbp.placement<"cuda", [dp = 1]>, [B]>\n'
-                         "func.func @f(%%x: tensor<1000x1024xbf16, #s>, %%y: tensor<f32, #alone>, %%z: tensor<?xf32>) {\n"
-                         "  return\n}\n" % ", ".join(str(31 - rank) for rank in range(32)))
+                         "func.func @f(%x: tensor<1000x1024xbf16, #s>, %y: tensor<f32, #alone>, %z: tensor<?xf32>) {{\n"
+                         "  return\n}}\n".format(", ".join(str(31 - rank) for rank in range(32))))
         self.assertIn("2048000 bytes (2.0 MiB); 63488 to 65536 bytes (64.0 KiB) per rank\n", file.hover("%x"))
         self.assertIn('"cuda", dp = 1\n- dp: every rank has all of it\n\n4 bytes; 4 bytes on the only rank\n',
                       file.hover("%y"))
@@ -201,7 +200,7 @@ class Hovers(Case):
                             ("linear", "operands are addends, and so are the results"),
                             ("slot", "operands and results lie as slots of a bucket")):
             file.change(text.replace("sums operand 0 at 1", kind))
-            self.assertIn("- tp: %s\n" % words, file.hover("%y"))
+            self.assertIn(f"- tp: {words}\n", file.hover("%y"))
 
     def test_what_wanted_a_boxing(self):
         for wanted, words in (
@@ -213,10 +212,10 @@ class Hovers(Case):
             ("assign of @w", "`@w` is assigned this value"),
         ):
             text = MODEL.replace("  return %y : tensor<10x6xf32, #sum>",
-                                 '  %%b = sbp.boxing %%y : tensor<10x6xf32, #sum> -> tensor<10x6xf32, #sbp.nd<#p, [B, B]>> '
-                                 'loc(fused<#sbp.wanted<%s>>["x"])\n  return %%y : tensor<10x6xf32, #sum>' % wanted)
+                                 '  %b = sbp.boxing %y : tensor<10x6xf32, #sum> -> tensor<10x6xf32, #sbp.nd<#p, [B, B]>> '
+                                 f'loc(fused<#sbp.wanted<{wanted}>>["x"])\n  return %y : tensor<10x6xf32, #sum>')
             file = self.open(text)
-            self.assertTrue(file.hover("%b").endswith("\n\nIt is here because %s\n" % words))
+            self.assertTrue(file.hover("%b").endswith(f"\n\nIt is here because {words}\n"))
             file.close()
 
     def test_of_a_module_that_does_not_verify(self):

@@ -34,15 +34,6 @@ std::string randomBytes(int64_t count) {
   return bytes;
 }
 
-TEST(CheckpointManifest, Names) {
-  EXPECT_EQ(CheckpointManifest::nameOf(120), "step-000000120");
-  EXPECT_EQ(CheckpointManifest::stepOf("step-000000120.json"), 120);
-  EXPECT_EQ(CheckpointManifest::stepOf("step-12345678901.json"), 12345678901);
-  for (const char *other : {"step-120.json", "step-000000120.safetensors", "step-.json", "step-00000012x.json", ".json",
-                            "step-000000120.json.17-0.partial", "step--00000001.json", ""})
-    EXPECT_EQ(CheckpointManifest::stepOf(other), -1) << other;
-}
-
 TEST(CheckpointManifest, EveryByteCounts) {
   const std::string path = pathOf("data");
   writeAll(path, randomBytes(2500));

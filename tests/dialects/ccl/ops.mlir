@@ -1,7 +1,7 @@
 // Every op and type: text to text, by way of the generic form and of bytecode.
 // RUN: splitcast-opt %s | splitcast-opt | FileCheck %s
 // RUN: splitcast-opt %s -mlir-print-op-generic | splitcast-opt | FileCheck %s
-// RUN: splitcast-opt %s -emit-bytecode | splitcast-opt | FileCheck %s
+// RUN: splitcast-opt %s -emit-bytecode | splitcast-opt --allow-bytecode | FileCheck %s
 
 // CHECK-DAG: #dp = #ccl.group<"dp", [0, 1], index 0>
 // CHECK-DAG: #tp = #ccl.group<"tp", [4, 2], index 1>

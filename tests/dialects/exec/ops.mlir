@@ -1,7 +1,7 @@
 // Every op and attribute: text to text, by way of the generic form and of bytecode.
 // RUN: splitcast-opt %s | splitcast-opt | FileCheck %s
 // RUN: splitcast-opt %s -mlir-print-op-generic | splitcast-opt | FileCheck %s
-// RUN: splitcast-opt %s -emit-bytecode | splitcast-opt | FileCheck %s
+// RUN: splitcast-opt %s -emit-bytecode | splitcast-opt --allow-bytecode | FileCheck %s
 
 // CHECK: exec.space @persistent 256 bytes kept
 exec.space @persistent 256 bytes kept

@@ -464,7 +464,7 @@ func.func @clamp_c1(%x: tensor<4xf32>) {
 // -----
 
 func.func @total_of_parts_c1(%x: tensor<23xf64>) {
-  // expected-error @below {{'nn.total_of_parts' op has an operand of type 'tensor<23xf64>'; it takes the 24 parts of nn.square_parts}}
+  // expected-error @below {{'nn.total_of_parts' op has an operand of type 'tensor<23xf64>'; it takes the 28 or 103 parts of nn.square_parts}}
   %0 = nn.total_of_parts %x : (tensor<23xf64>) -> tensor<f64>
   return
 }
@@ -473,15 +473,15 @@ func.func @total_of_parts_c1(%x: tensor<23xf64>) {
 
 func.func @sum_parts_c1() {
   // expected-error @below {{'nn.sum_parts' op has no operand; give at least one}}
-  %0 = "nn.sum_parts"() : () -> tensor<24xf64>
+  %0 = "nn.sum_parts"() : () -> tensor<28xf64>
   return
 }
 
 // -----
 
 func.func @exact_part(%x: tensor<4xf32>) {
-  // expected-error @below {{'nn.exact_part' op attribute 'part' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 0 whose maximum value is 2}}
-  %0 = nn.exact_part %x {part = 3 : i64} : (tensor<4xf32>) -> tensor<4xf64>
+  // expected-error @below {{'nn.exact_part' op attribute 'of' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 6 whose maximum value is 8}}
+  %0 = nn.exact_part %x {of = 9 : i64, part = 3 : i64} : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
 
@@ -489,7 +489,37 @@ func.func @exact_part(%x: tensor<4xf32>) {
 
 func.func @exact_part(%x: tensor<4xf32>) {
   // expected-error @below {{'nn.exact_part' op result #0 must be a statically shaped tensor of f64, but got 'tensor<4xf32>'}}
-  %0 = nn.exact_part %x {part = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = nn.exact_part %x {of = 6 : i64, part = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @exact_part_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'nn.exact_part' op has part = 7 of 7; parts count from 0}}
+  %0 = nn.exact_part %x {of = 7 : i64, part = 7 : i64} : (tensor<4xf32>) -> tensor<4xf64>
+  return
+}
+
+// -----
+
+func.func @exact_part_c1_legal(%x: tensor<4xf32>) {
+  %0 = nn.exact_part %x {of = 7 : i64, part = 6 : i64} : (tensor<4xf32>) -> tensor<4xf64>
+  return
+}
+
+// -----
+
+func.func @exact_sum_c1(%x: tensor<4xf64>) {
+  // expected-error @below {{'nn.exact_sum' op has 5 parts; nn.exact_part makes 6 to 8}}
+  %0 = "nn.exact_sum"(%x, %x, %x, %x, %x) : (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @exact_sum_c1_legal(%x: tensor<4xf64>) {
+  %0 = "nn.exact_sum"(%x, %x, %x, %x, %x, %x, %x, %x) : (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) -> tensor<4xf32>
   return
 }
 
@@ -559,7 +589,7 @@ func.func @nonfinite_c1_legal(%x: tensor<4xf32>) {
 // -----
 
 func.func @square_parts_c1(%x: tensor<4xf32>) {
-  // expected-error @below {{'nn.square_parts' op result 0 has type 'tensor<23xf64>', but its operands give 'tensor<24xf64>'; change the type}}
+  // expected-error @below {{'nn.square_parts' op result 0 has type 'tensor<23xf64>', but its operands give 'tensor<28xf64>'; change the type}}
   %0 = nn.square_parts %x : (tensor<4xf32>) -> tensor<23xf64>
   return
 }
@@ -567,20 +597,20 @@ func.func @square_parts_c1(%x: tensor<4xf32>) {
 // -----
 
 func.func @square_parts_c1_legal(%x: tensor<4xf32>) {
-  %0 = nn.square_parts %x : (tensor<4xf32>) -> tensor<24xf64>
+  %0 = nn.square_parts %x : (tensor<4xf32>) -> tensor<28xf64>
   return
 }
 
 // -----
 
-func.func @total_of_parts_c1_legal(%x: tensor<24xf64>) {
-  %0 = nn.total_of_parts %x : (tensor<24xf64>) -> tensor<f64>
+func.func @total_of_parts_c1_legal(%x: tensor<28xf64>) {
+  %0 = nn.total_of_parts %x : (tensor<28xf64>) -> tensor<f64>
   return
 }
 
 // -----
 
-func.func @sum_parts_c1_legal(%x: tensor<24xf64>) {
-  %0 = nn.sum_parts %x : (tensor<24xf64>) -> tensor<24xf64>
+func.func @sum_parts_c1_legal(%x: tensor<28xf64>) {
+  %0 = nn.sum_parts %x : (tensor<28xf64>) -> tensor<28xf64>
   return
 }

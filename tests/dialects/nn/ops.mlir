@@ -1,7 +1,7 @@
 // Every op and attribute: text to text, by way of the generic form and of bytecode.
 // RUN: splitcast-opt %s | splitcast-opt | FileCheck %s
 // RUN: splitcast-opt %s -mlir-print-op-generic | splitcast-opt | FileCheck %s
-// RUN: splitcast-opt %s -emit-bytecode | splitcast-opt | FileCheck %s
+// RUN: splitcast-opt %s -emit-bytecode | splitcast-opt --allow-bytecode | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>
@@ -57,22 +57,30 @@ func.func @elementwise(%x: tensor<4x3xf32>, %row: tensor<3xf32>, %i: tensor<4x3x
   %not_equal = nn.not_equal %i {value = -100 : i64} : (tensor<4x3xi64>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.not_equal %[[I]] {value = 0 : i64} : (tensor<4x3xi64>) -> tensor<4x3xi32>
   %not_zero = nn.not_equal %i {value = 0 : i64} : (tensor<4x3xi64>) -> tensor<4x3xi32>
-  // CHECK-NEXT: %[[PART0:.*]] = nn.exact_part %[[X]] {part = 0 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
-  %part0 = nn.exact_part %x {part = 0 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
-  // CHECK-NEXT: %[[PART1:.*]] = nn.exact_part %[[X]] {part = 1 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
-  %part1 = nn.exact_part %x {part = 1 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
-  // CHECK-NEXT: %[[PART2:.*]] = nn.exact_part %[[X]] {part = 2 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
-  %part2 = nn.exact_part %x {part = 2 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
-  // CHECK-NEXT: nn.exact_sum %[[PART0]], %[[PART1]], %[[PART2]] : (tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>) -> tensor<4x3xf32>
-  %exact_sum = nn.exact_sum %part0, %part1, %part2 : (tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>) -> tensor<4x3xf32>
+  // CHECK-NEXT: %[[PART0:.*]] = nn.exact_part %[[X]] {of = 6 : i64, part = 0 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  %part0 = nn.exact_part %x {of = 6 : i64, part = 0 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  // CHECK-NEXT: %[[PART1:.*]] = nn.exact_part %[[X]] {of = 6 : i64, part = 1 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  %part1 = nn.exact_part %x {of = 6 : i64, part = 1 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  // CHECK-NEXT: %[[PART2:.*]] = nn.exact_part %[[X]] {of = 6 : i64, part = 2 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  %part2 = nn.exact_part %x {of = 6 : i64, part = 2 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  // CHECK-NEXT: %[[PART3:.*]] = nn.exact_part %[[X]] {of = 6 : i64, part = 3 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  %part3 = nn.exact_part %x {of = 6 : i64, part = 3 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  // CHECK-NEXT: %[[PART4:.*]] = nn.exact_part %[[X]] {of = 6 : i64, part = 4 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  %part4 = nn.exact_part %x {of = 6 : i64, part = 4 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  // CHECK-NEXT: %[[PART5:.*]] = nn.exact_part %[[X]] {of = 6 : i64, part = 5 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  %part5 = nn.exact_part %x {of = 6 : i64, part = 5 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  // CHECK-NEXT: nn.exact_sum %[[PART0]], %[[PART1]], %[[PART2]], %[[PART3]], %[[PART4]], %[[PART5]] : (tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>) -> tensor<4x3xf32>
+  %exact_sum = nn.exact_sum %part0, %part1, %part2, %part3, %part4, %part5 : (tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.exact_rest %[[PART0]] {of = 6 : i64} : (tensor<4x3xf64>) -> tensor<4x3xf64>
+  %exact_rest = nn.exact_rest %part0 {of = 6 : i64} : (tensor<4x3xf64>) -> tensor<4x3xf64>
   // CHECK-NEXT: nn.clamp %[[X]] {least = -1.000000e+00 : f64, most = 5.000000e-01 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
   %clamp = nn.clamp %x {least = -1.0, most = 0.5} : (tensor<4x3xf32>) -> tensor<4x3xf32>
-  // CHECK-NEXT: %[[SQUARES:.*]] = nn.square_parts %[[X]] : (tensor<4x3xf32>) -> tensor<24xf64>
-  %square_parts = nn.square_parts %x : (tensor<4x3xf32>) -> tensor<24xf64>
-  // CHECK-NEXT: %[[ALL:.*]] = nn.sum_parts %[[SQUARES]], %[[SQUARES]] : (tensor<24xf64>, tensor<24xf64>) -> tensor<24xf64>
-  %sum_parts = nn.sum_parts %square_parts, %square_parts : (tensor<24xf64>, tensor<24xf64>) -> tensor<24xf64>
-  // CHECK-NEXT: nn.total_of_parts %[[ALL]] : (tensor<24xf64>) -> tensor<f64>
-  %total_of_parts = nn.total_of_parts %sum_parts : (tensor<24xf64>) -> tensor<f64>
+  // CHECK-NEXT: %[[SQUARES:.*]] = nn.square_parts %[[X]] : (tensor<4x3xf32>) -> tensor<28xf64>
+  %square_parts = nn.square_parts %x : (tensor<4x3xf32>) -> tensor<28xf64>
+  // CHECK-NEXT: %[[ALL:.*]] = nn.sum_parts %[[SQUARES]], %[[SQUARES]] : (tensor<28xf64>, tensor<28xf64>) -> tensor<28xf64>
+  %sum_parts = nn.sum_parts %square_parts, %square_parts : (tensor<28xf64>, tensor<28xf64>) -> tensor<28xf64>
+  // CHECK-NEXT: nn.total_of_parts %[[ALL]] : (tensor<28xf64>) -> tensor<f64>
+  %total_of_parts = nn.total_of_parts %sum_parts : (tensor<28xf64>) -> tensor<f64>
   // CHECK-NEXT: nn.sigmoid %[[X]] : (tensor<4x3xf32>) -> tensor<4x3xf32>
   %sigmoid = nn.sigmoid %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.erf %[[X]] : (tensor<4x3xf32>) -> tensor<4x3xf32>

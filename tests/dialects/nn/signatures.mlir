@@ -180,16 +180,16 @@ func.func @functions(%s: tensor<5x3xf32, #S1>, %p: tensor<5x3xf32, #P>, %flat: t
   %2 = nn.not_equal %i {value = 3 : i64} : (tensor<5x3xi64, #S0>) -> tensor<5x3xf32, #S0>
   %3 = nn.not_equal %two {value = 3 : i64} : (tensor<5x3xi64, #S0_S1>) -> tensor<5x3xf64, #S0_S1>
   %4 = nn.not_equal %flat_i {value = 3 : i64} : (tensor<5x3xi64, #Sf>) -> tensor<5x3xi64, #Sf>
-  %5 = nn.exact_part %p {part = 0 : i64} : (tensor<5x3xf32, #P>) -> tensor<5x3xf64, #P>
-  %6 = nn.exact_part %flat {part = 1 : i64} : (tensor<5x3xf32, #Sf>) -> tensor<5x3xf64, #Sf>
+  %5 = nn.exact_part %p {of = 6 : i64, part = 0 : i64} : (tensor<5x3xf32, #P>) -> tensor<5x3xf64, #P>
+  %6 = nn.exact_part %flat {of = 6 : i64, part = 1 : i64} : (tensor<5x3xf32, #Sf>) -> tensor<5x3xf64, #Sf>
   %7 = nn.clamp %flat {least = -1.0, most = 1.0} : (tensor<5x3xf32, #Sf>) -> tensor<5x3xf32, #Sf>
   // Of any piece, since no order of its sums changes a bit.
-  %8 = nn.square_parts %flat : (tensor<5x3xf32, #Sf>) -> tensor<24xf64, #P>
-  %9 = nn.square_parts %s : (tensor<5x3xf32, #S1>) -> tensor<24xf64, #P>
-  %10 = nn.square_parts %b : (tensor<5x3xf32, #B>) -> tensor<24xf64, #B>
-  %11 = nn.sum_parts %8, %9 : (tensor<24xf64, #P>, tensor<24xf64, #P>) -> tensor<24xf64, #P>
-  %12 = nn.sum_parts %10, %10 : (tensor<24xf64, #B>, tensor<24xf64, #B>) -> tensor<24xf64, #B>
-  %13 = nn.total_of_parts %12 : (tensor<24xf64, #B>) -> tensor<f64, #B>
+  %8 = nn.square_parts %flat : (tensor<5x3xf32, #Sf>) -> tensor<28xf64, #P>
+  %9 = nn.square_parts %s : (tensor<5x3xf32, #S1>) -> tensor<28xf64, #P>
+  %10 = nn.square_parts %b : (tensor<5x3xf32, #B>) -> tensor<28xf64, #B>
+  %11 = nn.sum_parts %8, %9 : (tensor<28xf64, #P>, tensor<28xf64, #P>) -> tensor<28xf64, #P>
+  %12 = nn.sum_parts %10, %10 : (tensor<28xf64, #B>, tensor<28xf64, #B>) -> tensor<28xf64, #B>
+  %13 = nn.total_of_parts %12 : (tensor<28xf64, #B>) -> tensor<f64, #B>
   return
 }
 

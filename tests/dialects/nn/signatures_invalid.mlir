@@ -305,7 +305,7 @@ func.func @cos(%x: tensor<4xf32, #P>) {
 #P = #sbp.nd<#p, [P]>
 // CHECK: error: 'nn.exact_sum' op operand 0 is P on axis "dp"; 'nn.exact_sum' is not linear in it and takes S or B
 func.func @exact_sum(%x: tensor<4xf64, #P>) {
-  %0 = nn.exact_sum %x, %x, %x : (tensor<4xf64, #P>, tensor<4xf64, #P>, tensor<4xf64, #P>) -> tensor<4xf32, #P>
+  %0 = nn.exact_sum %x, %x, %x, %x, %x, %x : (tensor<4xf64, #P>, tensor<4xf64, #P>, tensor<4xf64, #P>, tensor<4xf64, #P>, tensor<4xf64, #P>, tensor<4xf64, #P>) -> tensor<4xf32, #P>
   return
 }
 

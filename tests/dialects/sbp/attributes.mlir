@@ -1,7 +1,7 @@
 // Attributes and types: text to text, by way of the generic form and of bytecode.
 // RUN: splitcast-opt %s | splitcast-opt | FileCheck %s
 // RUN: splitcast-opt %s -mlir-print-op-generic | splitcast-opt | FileCheck %s
-// RUN: splitcast-opt %s -emit-bytecode | splitcast-opt | FileCheck %s
+// RUN: splitcast-opt %s -emit-bytecode | splitcast-opt --allow-bytecode | FileCheck %s
 
 // Aliases are made from the content, so that other names in the input do not matter; a placement's says its axes.
 // CHECK-DAG: #cpu_dp4_tp2_ = #sbp.placement<"cpu", [dp = 4, tp = 2]>

@@ -1,7 +1,7 @@
 // Ops: text to text, by way of the generic form and of bytecode.
 // RUN: splitcast-opt %s | splitcast-opt | FileCheck %s
 // RUN: splitcast-opt %s -mlir-print-op-generic | splitcast-opt | FileCheck %s
-// RUN: splitcast-opt %s -emit-bytecode | splitcast-opt | FileCheck %s
+// RUN: splitcast-opt %s -emit-bytecode | splitcast-opt --allow-bytecode | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

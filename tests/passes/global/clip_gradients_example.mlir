@@ -11,11 +11,11 @@ func.func @train(%g: tensor<4xf32>, %h: tensor<2x3xf32>) {
   // CHECK: %[[scope:.*]] = sbp.scope "update" of @w
   // CHECK-NEXT: %[[t:.*]] = sbp.scope "update" of @v
   // CHECK-NEXT: %[[f:.*]] = sbp.fence %[[g]] in %[[scope]] : tensor<4xf32>
-  // CHECK-NEXT: %[[parts:.*]] = nn.square_parts %[[f]] : (tensor<4xf32>) -> tensor<24xf64>
+  // CHECK-NEXT: %[[parts:.*]] = nn.square_parts %[[f]] : (tensor<4xf32>) -> tensor<28xf64>
   // CHECK-NEXT: %[[k:.*]] = sbp.fence %[[h]] in %[[t]]
-  // CHECK-NEXT: %[[q:.*]] = nn.square_parts %[[k]] : (tensor<2x3xf32>) -> tensor<24xf64>
+  // CHECK-NEXT: %[[q:.*]] = nn.square_parts %[[k]] : (tensor<2x3xf32>) -> tensor<28xf64>
   // CHECK-NEXT: %[[all:.*]] = nn.sum_parts %[[parts]], %[[q]]
-  // CHECK-NEXT: %[[square:.*]] = nn.total_of_parts %[[all]] : (tensor<24xf64>) -> tensor<f64>
+  // CHECK-NEXT: %[[square:.*]] = nn.total_of_parts %[[all]] : (tensor<28xf64>) -> tensor<f64>
   // CHECK: %[[wide:.*]] = nn.div
   // CHECK-NEXT: %[[coefficient:.*]] = nn.cast %[[wide]] : (tensor<f64>) -> tensor<f32>
   // CHECK-NEXT: %[[clipped:.*]] = nn.mul %[[f]], %[[coefficient]] : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>

@@ -19,9 +19,11 @@ sbp.variable @none : tensor<2x0xf32, #B>
 // CHECK: %[[DM:.*]] = nn.broadcast
 // CHECK-NEXT: %[[DE:.*]] = nn.mul %[[DM]], %[[T]]
 // CHECK-NEXT: %[[DT:.*]] = nn.mul %[[DM]], %[[E]]
-// CHECK-NEXT: %[[GY:.*]] = nn.mul %[[DT]], %[[T]]
-// CHECK-NEXT: %[[GYY:.*]] = nn.mul %[[GY]], %[[T]]
-// CHECK-NEXT: %[[FROM_TANH:.*]] = nn.sub %[[DT]], %[[GYY]]
+// CHECK-NEXT: %[[MINUS_T:.*]] = nn.neg %[[T]]
+// CHECK-NEXT: %[[LESS:.*]] = nn.shift %[[MINUS_T]] {value = 1.0
+// CHECK-NEXT: %[[MORE:.*]] = nn.shift %[[T]] {value = 1.0
+// CHECK-NEXT: %[[SLOPE:.*]] = nn.mul %[[LESS]], %[[MORE]]
+// CHECK-NEXT: %[[FROM_TANH:.*]] = nn.mul %[[DT]], %[[SLOPE]]
 // CHECK-NEXT: %[[FROM_EXP:.*]] = nn.mul %[[DE]], %[[E]]
 // CHECK-NEXT: %[[DY:.*]] = nn.add %[[FROM_TANH]], %[[FROM_EXP]]
 // CHECK-NEXT: %[[DW:.*]] = nn.matmul %{{.*}}, %[[DY]] {transpose_a}
@@ -184,7 +186,10 @@ func.func @stopped_alone(%x: tensor<4xi64>) -> tensor<4xi64> {
 // What is cut into slices has its gradient in one piece: zeros where no slice is, a sum where two are the same.
 // CHECK-LABEL: func.func @slices
 // CHECK: sbp.scope "backward"
-// CHECK: %[[C:.*]] = nn.sub {{.*}} : (tensor<2x1xf32>
+// CHECK: nn.shift
+// CHECK: nn.shift
+// CHECK-NEXT: nn.mul
+// CHECK-NEXT: %[[C:.*]] = nn.mul {{.*}} : (tensor<2x1xf32>
 // CHECK-NEXT: %[[B:.*]] = nn.mul {{.*}} : (tensor<2x1xf32>
 // CHECK-NEXT: %[[A:.*]] = nn.mul {{.*}} : (tensor<2x3xf32>
 // CHECK-NEXT: %[[BC:.*]] = nn.add %[[C]], %[[B]] : (tensor<2x1xf32>

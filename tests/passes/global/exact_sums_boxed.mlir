@@ -9,11 +9,14 @@
 sbp.variable @w : tensor<4xf32, #B>
 // CHECK-LABEL: func.func @train(
 // CHECK: %[[LOSS:.*]] = nn.reduce_sum {{.*}} -> tensor<f32>
-// CHECK-NEXT: %[[L0:.*]] = nn.exact_part %[[LOSS]] {part = 0 : i64}
-// CHECK-NEXT: %[[L1:.*]] = nn.exact_part %[[LOSS]] {part = 1 : i64}
-// CHECK-NEXT: %[[L2:.*]] = nn.exact_part %[[LOSS]] {part = 2 : i64}
+// CHECK-NEXT: %[[L0:.*]] = nn.exact_part %[[LOSS]] {of = 6 : i64, part = 0 : i64}
+// CHECK-NEXT: %[[L1:.*]] = nn.exact_part %[[LOSS]] {of = 6 : i64, part = 1 : i64}
+// CHECK-NEXT: %[[L2:.*]] = nn.exact_part %[[LOSS]] {of = 6 : i64, part = 2 : i64}
+// CHECK-NEXT: %[[L3:.*]] = nn.exact_part %[[LOSS]] {of = 6 : i64, part = 3 : i64}
+// CHECK-NEXT: %[[L4:.*]] = nn.exact_part %[[LOSS]] {of = 6 : i64, part = 4 : i64}
+// CHECK-NEXT: %[[L5:.*]] = nn.exact_part %[[LOSS]] {of = 6 : i64, part = 5 : i64}
 // CHECK-NOT: sbp.boxing
-// CHECK: %[[SUM:.*]] = nn.exact_sum %[[L0]], %[[L1]], %[[L2]] : (tensor<f64>, tensor<f64>, tensor<f64>) -> tensor<f32>
+// CHECK: %[[SUM:.*]] = nn.exact_sum %[[L0]], %[[L1]], %[[L2]], %[[L3]], %[[L4]], %[[L5]] : (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) -> tensor<f32>
 // CHECK-NEXT: %[[BOXED:.*]] = sbp.boxing %[[SUM]] : tensor<f32> -> tensor<f32, #B>
 // CHECK-NEXT: return %[[BOXED]] : tensor<f32, #B>
 // RANKS: sbp.boxing %{{.*}} : tensor<f64, #P> -> tensor<f64, #B>

@@ -9,22 +9,31 @@ sbp.variable @w : tensor<4x2xf32> init #sbp.constant<1.0>
 // CHECK-LABEL: func.func @train(
 // CHECK-SAME: attributes {sbp.exact_sums = "dp"}
 // CHECK: %[[LOSS:.*]] = nn.reduce_sum
-// CHECK: %[[L0:.*]] = nn.exact_part %[[LOSS]] {part = 0 : i64} : (tensor<f32>) -> tensor<f64>
+// CHECK: %[[L0:.*]] = nn.exact_part %[[LOSS]] {of = 6 : i64, part = 0 : i64} : (tensor<f32>) -> tensor<f64>
 // CHECK: %[[g:.*]] = nn.matmul %{{.*}} {transpose_a}
-// CHECK-NEXT: %[[g0:.*]] = nn.exact_part %[[g]] {part = 0 : i64} : (tensor<4x2xf32>) -> tensor<4x2xf64>
-// CHECK-NEXT: %[[g1:.*]] = nn.exact_part %[[g]] {part = 1 : i64} : (tensor<4x2xf32>) -> tensor<4x2xf64>
-// CHECK-NEXT: %[[g2:.*]] = nn.exact_part %[[g]] {part = 2 : i64} : (tensor<4x2xf32>) -> tensor<4x2xf64>
+// CHECK-NEXT: %[[g0:.*]] = nn.exact_part %[[g]] {of = 6 : i64, part = 0 : i64} : (tensor<4x2xf32>) -> tensor<4x2xf64>
+// CHECK-NEXT: %[[g1:.*]] = nn.exact_part %[[g]] {of = 6 : i64, part = 1 : i64} : (tensor<4x2xf32>) -> tensor<4x2xf64>
+// CHECK-NEXT: %[[g2:.*]] = nn.exact_part %[[g]] {of = 6 : i64, part = 2 : i64} : (tensor<4x2xf32>) -> tensor<4x2xf64>
+// CHECK-NEXT: %[[g3:.*]] = nn.exact_part %[[g]] {of = 6 : i64, part = 3 : i64} : (tensor<4x2xf32>) -> tensor<4x2xf64>
+// CHECK-NEXT: %[[g4:.*]] = nn.exact_part %[[g]] {of = 6 : i64, part = 4 : i64} : (tensor<4x2xf32>) -> tensor<4x2xf64>
+// CHECK-NEXT: %[[g5:.*]] = nn.exact_part %[[g]] {of = 6 : i64, part = 5 : i64} : (tensor<4x2xf32>) -> tensor<4x2xf64>
 // CHECK: %[[s:.*]] = sbp.scope "update" of @w
 // CHECK: %[[f0:.*]] = sbp.fence %[[g0]] in %[[s]] : tensor<4x2xf64>
 // CHECK-NEXT: %[[f1:.*]] = sbp.fence %[[g1]] in %[[s]] : tensor<4x2xf64>
 // CHECK-NEXT: %[[f2:.*]] = sbp.fence %[[g2]] in %[[s]] : tensor<4x2xf64>
-// CHECK-NEXT: %[[f:.*]] = nn.exact_sum %[[f0]], %[[f1]], %[[f2]] : (tensor<4x2xf64>, tensor<4x2xf64>, tensor<4x2xf64>) -> tensor<4x2xf32>
+// CHECK-NEXT: %[[f3:.*]] = sbp.fence %[[g3]] in %[[s]] : tensor<4x2xf64>
+// CHECK-NEXT: %[[f4:.*]] = sbp.fence %[[g4]] in %[[s]] : tensor<4x2xf64>
+// CHECK-NEXT: %[[f5:.*]] = sbp.fence %[[g5]] in %[[s]] : tensor<4x2xf64>
+// CHECK-NEXT: %[[f:.*]] = nn.exact_sum %[[f0]], %[[f1]], %[[f2]], %[[f3]], %[[f4]], %[[f5]] : (tensor<4x2xf64>, tensor<4x2xf64>, tensor<4x2xf64>, tensor<4x2xf64>, tensor<4x2xf64>, tensor<4x2xf64>) -> tensor<4x2xf32>
 // CHECK: %[[SUM:.*]] = nn.exact_sum %[[L0]],
 // CHECK: return %[[SUM]]
 // Whatever is added up, over ranks and micro-batches, is of parts.
 // STEPS-DAG: sbp.variable @w.accumulated : tensor<4x2xf64, {{.*}} state_of @w role "accumulated" carried
 // STEPS-DAG: sbp.variable @w.accumulated1 : tensor<4x2xf64,
 // STEPS-DAG: sbp.variable @w.accumulated2 : tensor<4x2xf64,
+// STEPS-DAG: sbp.variable @w.accumulated3 : tensor<4x2xf64,
+// STEPS-DAG: sbp.variable @w.accumulated4 : tensor<4x2xf64,
+// STEPS-DAG: sbp.variable @w.accumulated5 : tensor<4x2xf64,
 // STEPS-NOT: tensor<{{.*}}f32, #P> -> tensor
 // STEPS: func.func @train.last(
 // STEPS: sbp.boxing %{{.*}} : tensor<32xf64, #P> -> tensor<32xf64, #S0_>

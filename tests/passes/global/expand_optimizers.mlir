@@ -251,3 +251,22 @@ func.func @other(%g: tensor<8xf32>) {
   nn.update @w, %g in %0 : tensor<8xf32> with #nn.sgd<lr = 0.5> schedule #nn.linear<steps = 10>
   return
 }
+
+// -----
+
+// A learning rate that the module has in f64 stays so: a model in f64 would notice the rounding.
+sbp.variable @optimizer.learning_rate : tensor<f64> init #sbp.constant<0.1 : f64> group "optimizer" frozen
+sbp.variable @wide : tensor<8xf64> group "wide"
+sbp.variable @narrow : tensor<8xf32> group "narrow"
+
+// CHECK-LABEL: func.func @rate_in_f64
+func.func @rate_in_f64(%g: tensor<8xf64>, %h: tensor<8xf32>) {
+  // CHECK: %[[LR:.*]] = sbp.read @optimizer.learning_rate : tensor<f64>
+  // CHECK: nn.mul %[[LR]], %{{.*}} : (tensor<f64>, tensor<8xf64>) -> tensor<8xf64>
+  %0 = sbp.scope "update" of @wide
+  nn.update @wide, %g in %0 : tensor<8xf64> with #nn.sgd<lr = 0.1>
+  // CHECK: nn.cast %[[LR]] : (tensor<f64>) -> tensor<f32>
+  %1 = sbp.scope "update" of @narrow
+  nn.update @narrow, %h in %1 : tensor<8xf32> with #nn.sgd<lr = 0.1>
+  return
+}

@@ -31,8 +31,9 @@ sbp.variable @second : tensor<4x2xf32, #at1>
 // CHECK-NOT: sbp.boxing {{.*}}At1
 // CHECK: nn.reduce_sum %[[DH]] {{.*}} -> tensor<4xf32, #P_At0_>
 // CHECK: nn.matmul %{{.*}}, %[[DH]] {transpose_a} : {{.*}} -> tensor<4x4xf32, #P_At0_>
-// The last stage's, too, which is made of the loss's alone.
-// LAST: nn.matmul %[[R:.*]], %{{.*}} : {{.*}} -> tensor<8x2xf32, #S0__At1_>
+// The last stage's, too, which is made of the loss's alone. Nothing returns the loss: its product only says where.
+// LAST: %[[R:.*]] = sbp.boxing {{.*}} -> tensor<8x4xf32, #S0__At1_>
+// LAST-NOT: nn.matmul {{.*}} -> tensor<8x2xf32
 // LAST: %[[DY:.*]] = nn.broadcast {{.*}} -> tensor<8x2xf32, #S0__At1_>
 // LAST-NOT: nn.broadcast {{.*}} tensor<8x2xf32
 // LAST: nn.matmul %[[R]], %[[DY]] {transpose_a} : {{.*}} -> tensor<4x2xf32, #P_At1_>

@@ -10,12 +10,18 @@ sbp.variable @b : tensor<12xf32>
 // CHECK: %[[LOGITS:.*]] = nn.add %[[PRODUCT]],
 // CHECK-NEXT: %[[BLOCKS:.*]] = nn.reshape %[[LOGITS]] : (tensor<8x12xf32>) -> tensor<8x4x3xf32>
 // CHECK-NEXT: %[[PARTS:.*]] = nn.log_sum_exp %[[BLOCKS]] : (tensor<8x4x3xf32>) -> tensor<8x4xf32>
-// CHECK-NEXT: %[[ALL:.*]] = nn.log_sum_exp %[[PARTS]] : (tensor<8x4xf32>) -> tensor<8xf32>
+// CHECK-NEXT: %[[SHIFT:.*]] = nn.log_sum_exp %[[PARTS]] : (tensor<8x4xf32>) -> tensor<8xf32>
+// CHECK-NEXT: %[[COLUMN:.*]] = nn.reshape %[[SHIFT]] : (tensor<8xf32>) -> tensor<8x1x1xf32>
+// CHECK-NEXT: %[[SHIFTED:.*]] = nn.sub %[[BLOCKS]], %[[COLUMN]] : (tensor<8x4x3xf32>, tensor<8x1x1xf32>) -> tensor<8x4x3xf32>
+// CHECK-NEXT: %[[RESTS:.*]] = nn.log_sum_exp %[[SHIFTED]] : (tensor<8x4x3xf32>) -> tensor<8x4xf32>
+// CHECK-NEXT: %[[REST:.*]] = nn.log_sum_exp %[[RESTS]] : (tensor<8x4xf32>) -> tensor<8xf32>
 // CHECK-NEXT: %[[OWN:.*]] = nn.take %[[LOGITS]], %arg1 {ignored = -100 : i64}
-// CHECK-NEXT: %[[LOSS:.*]] = nn.sub %[[ALL]], %[[OWN]] : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NEXT: %[[BELOW:.*]] = nn.sub %[[SHIFT]], %[[OWN]] : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NEXT: %[[LOSS:.*]] = nn.add %[[BELOW]], %[[REST]] : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
 // CHECK: %[[COUNTS:.*]] = nn.not_equal %arg1 {value = -100 : i64}
 // CHECK: %[[KEPT:.*]] = nn.select %[[COUNTS]], %[[LOSS]], %{{.*}}
-// CHECK: %[[G:.*]] = nn.softmax_cross_entropy_grad %arg2, %[[LOGITS]], %arg1, %[[ALL]] {ignored = -100 : i64}
+// CHECK: %[[LESS:.*]] = nn.sub %[[LOGITS]], %{{.*}} : (tensor<8x12xf32>, tensor<8x1xf32>) -> tensor<8x12xf32>
+// CHECK: %[[G:.*]] = nn.softmax_cross_entropy_grad %arg2, %[[LESS]], %arg1, %[[REST]] {ignored = -100 : i64}
 // CHECK: return %[[KEPT]], %[[G]]
 func.func @divided(%x: tensor<8x5xf32, #SB>, %labels: tensor<8xi64, #SB>, %g: tensor<8xf32, #SB>) -> (tensor<8xf32>, tensor<8x12xf32>) {
   %w = sbp.read @w : tensor<5x12xf32>

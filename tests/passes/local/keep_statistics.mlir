@@ -30,6 +30,26 @@ func.func @again(%q: tensor<2x9x3x8xbf16>, %k: tensor<2x9x3x8xbf16>, %v: tensor<
   return %y, %z, %d#0 : tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>
 }
 
+// An operand is computed again, though attention is not: the rows are the same. Of other operands, or by another op, they
+// are not.
+// CHECK-LABEL: func.func @operand_again
+// CHECK: %[[Y:.*]], %[[S:.*]] = nn.attention {{.*}}) -> (tensor<2x9x3x8xbf16>, tensor<2x3x9xf32>){{$}}
+// CHECK: nn.attention_grad {{.*}}, %[[Y]], %[[S]] {scale
+// CHECK-NOT: nn.attention_grad {{.*}}tensor<2x3x9xf32>)
+func.func @operand_again(%q: tensor<2x9x3x8xbf16>, %v: tensor<2x9x3x8xbf16>, %w: tensor<2x9x3x8xbf16>, %g: tensor<2x9x3x8xbf16>) -> (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>) {
+  %a = nn.add %v, %w : (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>) -> tensor<2x9x3x8xbf16>
+  %y = nn.attention %q, %q, %a {scale = 0.5 : f64} : (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>) -> tensor<2x9x3x8xbf16>
+  %t = sbp.scope "backward"
+  %f = sbp.fence %w in %t : tensor<2x9x3x8xbf16>
+  %b = nn.add %v, %f : (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>) -> tensor<2x9x3x8xbf16>
+  %d:3 = nn.attention_grad %g, %q, %q, %b {scale = 0.5 : f64} : (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>) -> (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>)
+  %c = nn.add %f, %f : (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>) -> tensor<2x9x3x8xbf16>
+  %e:3 = nn.attention_grad %g, %q, %q, %c {scale = 0.5 : f64} : (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>) -> (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>)
+  %s = nn.sub %v, %f : (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>) -> tensor<2x9x3x8xbf16>
+  %h:3 = nn.attention_grad %g, %q, %q, %s {scale = 0.5 : f64} : (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>) -> (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>)
+  return %y, %d#0, %e#0, %h#0 : tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>
+}
+
 // Other operands, another scale, causal or not, and an attention that comes later.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: nn.attention{{.*}}tensor<2x3x9xf32>

@@ -3,8 +3,8 @@
 //   conformance [--device=KIND] ...      as one rank, or as one of several, started as any program is
 //
 // Runs the suites on the device's communicator, on ranks that the launcher has started, and ends with 'N passed, N
-// failed' and a status that is not 0 if a rank has failed. What needs ranks of its own (lost ones, timeouts) is left to
-// the backends that make some.
+// failed' and a status that is not 0 if a rank has failed. What needs ranks of its own (lost ones, timeouts, ranks that
+// disagree) is left to the backends that make some.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/launch/Launch.h"
@@ -22,9 +22,19 @@ namespace splitcast::runtime::conformance {
 namespace {
 
 const std::set<std::string> &needsRanksOfItsOwn() {
-  static const std::set<std::string> tests = {
-      "SilentRank",        "SilentRankOfGroup", "EarlierCollectiveIsNamed", "LostRank",
-      "DifferentPrograms", "TagsWrapAround",    "TimeoutRunsInWaitOnly",    "TimeoutRunsFromTheLastProgress"};
+  static const std::set<std::string> tests = {"SilentRank",
+                                              "SilentRankOfGroup",
+                                              "EarlierCollectiveIsNamed",
+                                              "LostRank",
+                                              "DifferentPrograms",
+                                              "DifferentLengths",
+                                              "UnlikeCalls",
+                                              "SitesAreLines",
+                                              "UnlikeSessions",
+                                              "OtherGroupsLearnOfADisagreement",
+                                              "TagsWrapAround",
+                                              "TimeoutRunsInWaitOnly",
+                                              "TimeoutRunsFromTheLastProgress"};
   return tests;
 }
 

@@ -50,11 +50,13 @@ public:
   explicit JoinlessTransport(std::unique_ptr<Transport> inner) : inner(std::move(inner)) {}
   int64_t rank() const override { return inner->rank(); }
   int64_t size() const override { return inner->size(); }
-  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) override {
-    return inner->send(to, tag, data, bytes);
+  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes,
+                                                const Frame &frame) override {
+    return inner->send(to, tag, data, bytes, frame);
   }
-  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) override {
-    return inner->receive(from, tag, data, bytes);
+  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes,
+                                                   const Frame &frame) override {
+    return inner->receive(from, tag, data, bytes, frame);
   }
   absl::StatusOr<std::unique_ptr<SharedMemory>> createShared(int64_t bytes, std::string &place) override {
     return inner->createShared(bytes, place);

@@ -131,6 +131,11 @@ TYPED_TEST(AttentionRowsTest, SoftmaxAtItsEnds) {
     EXPECT_EQ(softmax({Float(1e30), Float(-1e30), Float(1e30)}), std::vector<Float>({0.5, 0, 0.5}));
     EXPECT_EQ(softmax({0, -infinity, 0}), std::vector<Float>({0.5, 0, 0.5}));
     EXPECT_EQ(softmax({Float(-1e30)}), std::vector<Float>({1}));
+    const Float lowest = std::numeric_limits<Float>::lowest();
+    EXPECT_EQ(softmax({lowest, unseen, lowest}), std::vector<Float>({0.5, 0, 0.5}));
+    EXPECT_EQ(softmax(std::vector<Float>(20, -infinity)), std::vector<Float>(20, 0));
+    for (Float weight : softmax({infinity, unseen, 1}))
+      EXPECT_TRUE(std::isnan(weight)) << weight;
     std::vector<Float> scores = {2, unseen, 2, 2};
     const auto [max, sum] = variant.rows.softmax(scores.data(), 4);
     EXPECT_EQ(max, 2);

@@ -4,8 +4,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <gmock/gmock.h>
 #include <map>
 #include <numeric>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace splitcast::runtime {
@@ -291,6 +294,86 @@ TEST_F(JitTest, DoesNotBelieveAFileUnderAnotherName) {
   fs::copy_file(other, own, fs::copy_options::overwrite_existing);
   EXPECT_EQ(loadAnew(addConstant("k", "2.0"), out).compiled, 1);
   EXPECT_EQ(out, expected);
+}
+
+/// What lies under a kernel's name, and is not this user's file, is replaced and not read. (A FIFO would make a reader
+/// wait.)
+TEST_F(JitTest, DoesNotReadWhatIsNoFileOfItsOwn) {
+  std::vector<float> out;
+  loadAnew(addConstant("k", "2.0"), out);
+  const fs::path file = files().at(0), aside = directory.string() + ".aside";
+  fs::copy_file(file, aside, fs::copy_options::overwrite_existing);
+  const std::vector<std::function<void()>> plants = {[&] { ASSERT_EQ(mkfifo(file.c_str(), 0600), 0); },
+                                                     [&] { fs::create_symlink(aside, file); },
+                                                     [&] { fs::create_hard_link(aside, file); },
+                                                     [&] {
+                                                       fs::copy_file(aside, file);
+                                                       fs::permissions(file, fs::perms(0620));
+                                                     },
+                                                     [&] {
+                                                       fs::copy_file(aside, file);
+                                                       fs::resize_file(file, int64_t{1} << 40);
+                                                     }};
+  for (const std::function<void()> &plant : plants) {
+    fs::remove(file);
+    plant();
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(loadAnew(addConstant("k", "2.0"), out).compiled, 1);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                testing::AllOf(testing::HasSubstr("warning: compiled kernels are not taken from the cache"),
+                               testing::HasSubstr(file.string()), testing::HasSubstr("remove it")));
+    EXPECT_EQ(out, expected);
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(file)));
+    EXPECT_EQ(loadAnew(addConstant("k", "2.0"), out).readFromCache, 1);
+  }
+  EXPECT_EQ(files().size(), 1u);
+  fs::remove(aside);
+}
+
+/// Nothing is read from a directory in which others may write, and nothing is kept; one line says so.
+TEST_F(JitTest, DoesNotUseADirectoryOfOthers) {
+  std::vector<float> out;
+  loadAnew(addConstant("k", "2.0"), out);
+  for (const mode_t mode : {0770, 0702, 01777}) {
+    ASSERT_EQ(chmod(directory.c_str(), mode), 0);
+    testing::internal::CaptureStderr();
+    const JitStatistics counts = loadAnew(addConstant("k", "2.0") + addConstant("other", "3.0"), out);
+    EXPECT_EQ(counts.compiled, 2);
+    EXPECT_EQ(out, expected);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(said, testing::HasSubstr("so others may have written to it"));
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+    EXPECT_EQ(files().size(), 1u);
+  }
+  ASSERT_EQ(chmod(directory.c_str(), 0755), 0); // as it was made once: others may read
+  EXPECT_EQ(loadAnew(addConstant("k", "2.0"), out).readFromCache, 1);
+  EXPECT_EQ(fs::status(directory).permissions(), fs::perms(0700));
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(directory.c_str(), 65534, 65534), 0);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(loadAnew(addConstant("k", "2.0"), out).compiled, 1);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                testing::HasSubstr("belongs to user 65534, but this process runs as user 0"));
+  }
+}
+
+/// A writer that is killed leaves its temporary file, and the next one removes it when it is old.
+TEST_F(JitTest, RemovesWhatKilledWritersLeft) {
+  std::vector<float> out;
+  loadAnew(addConstant("k", "2.0"), out);
+  const std::string kernel = files().at(0).string();
+  for (const char *name : {".1-0.tmp", ".1.0.tmp", ".2-0.tmp"})
+    std::ofstream(kernel + name) << "part";
+  std::ofstream(directory / "mine.tmp") << "not a kernel";
+  const fs::file_time_type old = fs::file_time_type::clock::now() - std::chrono::hours(2);
+  for (const std::string &file : {kernel + ".1-0.tmp", kernel + ".1.0.tmp", (directory / "mine.tmp").string(), kernel})
+    fs::last_write_time(file, old);
+  fs::permissions(directory, fs::perms(0755));
+  EXPECT_EQ(loadAnew(addConstant("k", "2.0"), out).readFromCache, 1);
+  EXPECT_FALSE(fs::exists(kernel + ".1-0.tmp"));
+  EXPECT_FALSE(fs::exists(kernel + ".1.0.tmp"));
+  EXPECT_EQ(files().size(), 3u) << "the new one, what is no kernel's, and the kernel stay";
+  EXPECT_EQ(fs::status(directory).permissions(), fs::perms(0755)) << "a directory that has other files, too";
 }
 
 TEST_F(JitTest, WorksWithoutACacheItCannotWrite) {

@@ -12,7 +12,7 @@
 
 namespace splitcast::runtime {
 
-/// The bytes and messages that this process has passed to MPI_Isend so far.
+/// The bytes and messages that this process has passed to MPI_Isend so far. Headers are not among them.
 ccl::Traffic sentOverMpi();
 /// The number of calls of MPI_Send and of MPI's collectives so far, except for those that create communicators.
 int64_t otherMpiCalls();

@@ -131,7 +131,7 @@ std::string gather(Communicator &communicator, std::byte *data, int64_t mostByte
   return "";
 }
 
-/// What is wrong with one in which rank 0 has another length than the others expect: they are told, and it is done.
+/// What is wrong with one in which rank 0 has another length than the others expect: all are told.
 std::string gatherOthers(Communicator &communicator, Communicator &control, std::byte *data) {
   const int64_t rank = communicator.rank(), size = communicator.size();
   std::vector<int64_t> blocks(size, 1 << 18);
@@ -139,8 +139,9 @@ std::string gatherOthers(Communicator &communicator, Communicator &control, std:
   const absl::Status status =
       waitFor(communicator.allGather({data, size << 19}, blocks, stream, {"all-gather of others"}));
   (void)control.barrier({"after"}); // until then others read this rank's memory
-  const bool isTold = rank == 0 ? status.ok() : absl::IsFailedPrecondition(status);
-  return isTold ? "" : status.ToString();
+  return absl::IsFailedPrecondition(status) && absl::StrContains(status.message(), "with other sizes")
+             ? ""
+             : "rank " + std::to_string(rank) + " said " + status.ToString();
 }
 
 /// Of what lies in shared memory, MPI is given some bytes for each chunk, and answers, of none. What lies elsewhere

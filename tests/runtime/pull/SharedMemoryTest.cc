@@ -6,9 +6,11 @@
 #include "runtime/pull/StreamingCopy.h"
 #include "tests/runtime/conformance/NullStream.h"
 
+#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <limits>
 #include <sstream>
 #include <sys/resource.h>
 #include <thread>
@@ -230,6 +232,30 @@ TEST_F(TwoRanks, OnlyWhatWasCreatedIsJoined) {
   EXPECT_TRUE(ranks[0]->join(1, place, 1000).ok());
 }
 
+// An offer names bytes of one allocation, however large its numbers are.
+TEST_F(TwoRanks, OnlyWhatWasAllocatedIsViewed) {
+  const Buffer data = *ranks[1]->memory()->allocate(kMegabyte);
+  const SharedPlace whole = *ranks[1]->memory()->find(data.data, kMegabyte);
+  constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
+  for (const auto &[offset, bytes] : {std::pair<int64_t, int64_t>{0, kMegabyte + 1},
+                                      {1, kMegabyte},
+                                      {kMegabyte, 1},
+                                      {-1, 10},
+                                      {-kLargest, kLargest},
+                                      {kLargest, kLargest},
+                                      {10, -5},
+                                      {0, kLargest}}) {
+    SharedPlace place = whole;
+    place.offset = offset;
+    const absl::Status status = ranks[0]->view(1, place, bytes).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << offset << " " << bytes << ": " << status;
+    // The owner's size is that of the file, whatever the offer says of it.
+    place.fileBytes = kLargest;
+    EXPECT_FALSE(ranks[0]->view(1, place, bytes).ok()) << offset << " " << bytes;
+  }
+  EXPECT_TRUE(ranks[0]->view(1, whole, kMegabyte).ok());
+}
+
 /// With a transport for each rank, which one thread drives in turns.
 class TwoTransports : public TwoRanks {
 protected:
@@ -298,6 +324,26 @@ TEST_F(TwoTransports, AnErrorStays) {
   }
 }
 
+// An offer whose numbers no rank makes is an error, before memory or a tag is made of them.
+TEST_F(TwoRanks, OffersAreChecked) {
+  auto messages = createThreadTransports(2), answers = createThreadTransports(2);
+  const auto receiver = createPullTransport(std::move(messages[0]), std::move(answers[0]), ranks[0]);
+  std::vector<std::byte> room(kMegabyte);
+  struct Offer {
+    SharedPlace place;
+    int64_t bytes, number;
+    char end = 0;
+  };
+  for (const auto &[bytes, number] :
+       {std::pair<int64_t, int64_t>{-1, 0}, {0, 0}, {int64_t{1} << 40, 0}, {kMegabyte, -1}, {kMegabyte, 1 << 20}}) {
+    const Offer offer{{}, bytes, number};
+    auto sent = *messages[1]->send(0, 5, reinterpret_cast<const std::byte *>(&offer), offsetof(Offer, end) + 1);
+    auto received = *receiver->receive(1, 5, room.data(), kMegabyte);
+    for (int time = 0; time < 2; ++time)
+      EXPECT_TRUE(absl::IsInvalidArgument(received->test().status())) << bytes << " " << number;
+  }
+}
+
 /// What it lets read lies elsewhere, and is gone once it is released.
 class FleetingTransport final : public Transport {
 public:
@@ -305,15 +351,18 @@ public:
   int64_t rank() const override { return messages->rank(); }
   int64_t size() const override { return messages->size(); }
   absl::Status health() override { return messages->health(); }
-  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) override {
-    return messages->send(to, tag, data, bytes);
+  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes,
+                                                const Frame &frame) override {
+    return messages->send(to, tag, data, bytes, frame);
   }
-  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) override {
-    return messages->receive(from, tag, data, bytes);
+  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes,
+                                                   const Frame &frame) override {
+    return messages->receive(from, tag, data, bytes, frame);
   }
-  absl::StatusOr<std::unique_ptr<Reading>> read(int64_t from, int tag, std::byte *, int64_t bytes) override {
+  absl::StatusOr<std::unique_ptr<Reading>> read(int64_t from, int tag, std::byte *, int64_t bytes,
+                                                const Frame &frame) override {
     auto reading = std::make_unique<Fleeting>(bytes);
-    reading->received = *messages->receive(from, tag, reading->contents.data(), bytes);
+    reading->received = *messages->receive(from, tag, reading->contents.data(), bytes, frame);
     return reading;
   }
   absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &ranks) override {

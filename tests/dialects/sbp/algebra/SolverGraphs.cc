@@ -341,6 +341,76 @@ Problem randomProblem(std::mt19937_64 &engine, GraphKind kind, size_t ops, const
 
 namespace {
 
+class Repeater {
+public:
+  Repeater(std::mt19937_64 &engine, Problem &problem) : engine(engine), problem(problem) {
+    for (size_t op = 0; op < problem.ops.size(); ++op)
+      originals.push_back(static_cast<int>(op));
+  }
+
+  std::vector<int> run(int count) {
+    for (int i = 0; i < count; ++i)
+      repeatOne();
+    return originals;
+  }
+
+private:
+  int draw(size_t below) { return static_cast<int>(engine() % below); }
+
+  int firstOf(int tensor) const {
+    const int same = problem.tensors[tensor].sameElements;
+    return same < 0 ? tensor : same;
+  }
+
+  /// Repeats an op that makes an operand of a random op, if there is one.
+  void repeatOne() {
+    const int user = draw(problem.ops.size());
+    if (problem.ops[user].operands.empty())
+      return;
+    int &use = problem.ops[user].operands[draw(problem.ops[user].operands.size())];
+    const auto maker = std::find_if(problem.ops.begin(), problem.ops.end(), [&](const SignatureOp &op) {
+      return std::find(op.results.begin(), op.results.end(), use) != op.results.end();
+    });
+    if (maker == problem.ops.end())
+      return;
+    SignatureOp copy = *maker;
+    for (int &operand : copy.operands)
+      operand = draw(2) ? operand : fenced(operand);
+    for (int &result : copy.results) {
+      TensorInfo info = problem.tensors[result];
+      info.sameElements = firstOf(result);
+      problem.tensors.push_back(info);
+      const int again = static_cast<int>(problem.tensors.size()) - 1;
+      if (result == use)
+        use = again;
+      result = again;
+    }
+    originals.insert(originals.begin() + user, originals[maker - problem.ops.begin()]);
+    problem.ops.insert(problem.ops.begin() + user, std::move(copy));
+  }
+
+  int fenced(int tensor) {
+    TensorInfo info = problem.tensors[tensor];
+    info.given = {};
+    info.sameAs = tensor;
+    info.sameElements = firstOf(tensor);
+    problem.tensors.push_back(info);
+    return static_cast<int>(problem.tensors.size()) - 1;
+  }
+
+  std::mt19937_64 &engine;
+  Problem &problem;
+  std::vector<int> originals;
+};
+
+} // namespace
+
+std::vector<int> addRepeats(std::mt19937_64 &engine, Problem &problem, int count) {
+  return Repeater(engine, problem).run(count);
+}
+
+namespace {
+
 class Training {
 public:
   Training(const std::vector<int64_t> &mesh, const Sbp &update) : graph(mesh), plain(mesh.size()), update(mesh.size()) {

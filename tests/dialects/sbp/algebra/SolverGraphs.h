@@ -61,6 +61,11 @@ enum class GraphKind { Chain, Tree, Any };
 /// Returns a random graph of `ops` ops with small, ragged extents, and demands for some of the tensors that no op uses.
 Problem randomProblem(std::mt19937_64 &engine, GraphKind kind, size_t ops, const std::vector<int64_t> &mesh);
 
+/// Adds repeats to a problem, as recomputation does: ops that make again what earlier ops made, of fenced operands or
+/// of other repeats, before a use that then takes the repeat. The results of an op are repeated together. Returns, per
+/// op, the number of its original in `problem`.
+std::vector<int> addRepeats(std::mt19937_64 &engine, Problem &problem, int count);
+
 /// Returns a training step with `layers` blocks: a norm, two products with a tanh between, and a sum; their gradients;
 /// and the updates. The update of a variable is demanded in `update` along the first axis. There are 27 ops per layer.
 /// The batch of 30 rows is S(0) along the first axis; variables are B.

@@ -315,6 +315,68 @@ TEST(SolverWalkTest, AnOpWithoutARowIsNamed) {
   EXPECT_EQ(solution.failure->axis, 1);
 }
 
+/// Where a step states a row, bytes do not count; where no row is as stated, they do.
+TEST(SolverWalkTest, AStatedRowIsTaken) {
+  for (bool isLegal : {true, false}) {
+    Graph graph({4});
+    graph.matmul(graph.given({64, 4}, {s1}), graph.given({4, 4}, {s0}));
+    EXPECT_EQ(rowsOf(graph.problem), (Rows{{{s1}, {s0}, {p}}}));
+    graph.lastOp().stated = isLegal ? AxisRow{0, {s0, b}, {s0}} : AxisRow{0, {s0, s0}, {s0}};
+    EXPECT_EQ(rowsOf(graph.problem), isLegal ? (Rows{{{s0}, {b}, {s0}}}) : (Rows{{{s1}, {s0}, {p}}}));
+  }
+}
+
+/// What is fenced is not free: its repeat is made whole, and cut where it is used.
+TEST(SolverWalkTest, ARepeatOfAFreeTensorBehindAFenceIsWhole) {
+  Graph graph({4});
+  const int scalar = graph.constant({}), row = graph.broadcast(scalar, 4), all = graph.broadcast(row, 8);
+  graph.binary(graph.given({8, 4}, {s0}), all, Linearity::Each);
+  const int fenced = graph.sameAs(row), again = graph.broadcast(fenced, 8);
+  graph.problem.tensors[fenced].sameElements = row;
+  graph.problem.tensors[again].sameElements = all;
+  graph.binary(graph.given({8, 4}, {s0}), again, Linearity::Each);
+  EXPECT_EQ(rowsOf(graph.problem),
+            (Rows{{{b}}, {{b}, {}}, {{}, {}}, {{s0}, {s0}, {s0}}, {{b}, {b}}, {{s0}, {s0}, {s0}}}));
+}
+
+/// Recomputation must not change where anything is summed: neither for what is made again, nor for what uses it.
+TEST(SolverWalkTest, RepeatsChangeNoRow) {
+  std::mt19937_64 engine(11);
+  size_t repeats = 0, boxings = 0;
+  for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{2}, {3}, {4}, {2, 2}, {3, 2}})
+    for (int i = 0; i < 100; ++i)
+      for (Solution (*chooser)(const Problem &) : {walk, solve}) {
+        const Problem plain = randomProblem(engine, GraphKind::Any, 2 + i % 8, mesh);
+        Problem problem = plain;
+        const std::vector<int> originals = addRepeats(engine, problem, 1 + i % 4);
+        const Solution before = chooser(plain), after = chooser(problem);
+        ASSERT_EQ(before.failure.has_value(), after.failure.has_value());
+        if (before.failure) {
+          ASSERT_EQ(originals[after.failure->op], before.failure->op);
+          continue;
+        }
+        ASSERT_EQ(findIllegal(problem, after.assignment), "") << describe(problem, after.assignment);
+        ASSERT_EQ(plainScore(problem, after.assignment), after.assignment.score);
+        std::vector<bool> wasSeen(plain.ops.size());
+        for (size_t op = 0; op < originals.size(); ++op) {
+          const OpChoice &one = before.assignment.ops[originals[op]], &other = after.assignment.ops[op];
+          const bool isRepeat = wasSeen[originals[op]];
+          repeats += isRepeat;
+          wasSeen[originals[op]] = true;
+          if (one.isFree && !other.isFree) { // the fence of a free tensor is B
+            ASSERT_EQ(other.row.results.front(), NdSbp(mesh.size()));
+            continue;
+          }
+          ASSERT_EQ(one.isFree, other.isFree);
+          ASSERT_EQ(one.row.results, other.row.results) << describe(problem, after.assignment);
+          ASSERT_EQ(one.row.operands, other.row.operands) << describe(problem, after.assignment);
+        }
+        boxings += after.assignment.score.boxings;
+      }
+  EXPECT_GT(repeats, 1000u);
+  EXPECT_GT(boxings, 1500u);
+}
+
 TEST(SolverWalkTest, LegalOnAnyGraph) {
   std::mt19937_64 engine(5);
   size_t cases = 0, boxings = 0, freeOps = 0;

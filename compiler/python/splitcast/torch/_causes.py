@@ -1,0 +1,72 @@
+"""What a model does that no graph can have, and that PyTorch's own error would name wrongly or not at all."""
+from __future__ import annotations
+
+import sys
+from typing import Any, NoReturn
+
+import splitcast as sc
+import torch
+import torch.nn.functional as F
+from splitcast.torch._origins import origin_of
+
+DATA: Any = vars(torch._C.TensorBase)["data"]  # the attribute `data` of tensors
+EMBEDDING, EMBEDDING_BAG = F.embedding, F.embedding_bag
+DEVICES = ("cpu", "cuda")
+
+
+def _is_of_user(frame: Any) -> bool:
+    return origin_of(frame.f_code.co_filename) != "own"
+
+
+def _line_of(frame: Any) -> str:
+    return f"(File \"{frame.f_code.co_filename}\", line {frame.f_lineno}, in {frame.f_code.co_name})"
+
+
+def _refuse_data(frame: Any) -> NoReturn:
+    raise sc.InvalidError(
+        "the model uses .data of a tensor, which is not part of the exported graph; use .detach() for "
+        "values without a gradient, make what forward changes a buffer, and change parameters between "
+        f"steps {_line_of(frame)}")
+
+
+def _read_data(tensor: torch.Tensor) -> torch.Tensor:
+    frame = sys._getframe(1)
+    if _is_of_user(frame):
+        _refuse_data(frame)
+    data: torch.Tensor = DATA.__get__(tensor)
+    return data
+
+
+def _set_data(tensor: torch.Tensor, value: torch.Tensor) -> None:
+    frame = sys._getframe(1)
+    if _is_of_user(frame):
+        _refuse_data(frame)
+    DATA.__set__(tensor, value)
+
+
+def _without_max_norm(function: Any) -> Any:
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        norm = keywords.get("max_norm", arguments[3] if len(arguments) > 3 else None)  # of both functions
+        if norm is not None:
+            raise sc.InvalidError(
+                f"the model has an embedding with max_norm={norm}, whose forward changes the rows of its "
+                "weight that it reads; leave max_norm out, and scale the looked-up rows in forward, or "
+                "the weight between steps")
+        return function(*arguments, **keywords)
+
+    return call
+
+
+def places() -> list[tuple[Any, str, Any]]:
+    """What is replaced while a model is exported: triples of what has an attribute, its name and its value."""
+    return [(torch.Tensor, "data", property(_read_data, _set_data)), (F, "embedding", _without_max_norm(EMBEDDING)),
+            (F, "embedding_bag", _without_max_norm(EMBEDDING_BAG))]
+
+
+def require_no_autocast(call: str) -> None:
+    """Autocast around a call would be ignored: the graph has that of the loss function alone."""
+    if any(torch.is_autocast_enabled(device) for device in DEVICES):
+        raise sc.InvalidError(
+            f"torch.autocast is on around {call}, where it has no effect; enter it within the loss function, "
+            "around the call of the model, or give enable_zero={\"compute_type\": \"bf16\"}")

@@ -1,0 +1,39 @@
+"""What the code of a function reads and sets, as its lines are written."""
+from __future__ import annotations
+
+import dis
+import functools
+import types
+
+GETTERS = {"get", "pop", "setdefault"}  # by which an entry of a dict is read
+
+
+def stores(code: types.CodeType, name: str) -> bool:
+    return any(each.opname == "STORE_DEREF" and each.argval == name for each in dis.get_instructions(code))
+
+
+@functools.cache
+def globals_of(code: types.CodeType) -> list[str]:
+    inner = [each for each in code.co_consts if isinstance(each, types.CodeType)]
+    names = [each.argval for each in dis.get_instructions(code) if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
+    return list(dict.fromkeys(names + [name for each in inner for name in globals_of(each)]))
+
+
+def is_within(code: types.CodeType, outer: types.CodeType) -> bool:
+    inner = [each for each in outer.co_consts if isinstance(each, types.CodeType)]
+    return code in inner or any(is_within(code, each) for each in inner)
+
+
+def reads_first(code: types.CodeType, key: object, is_attribute: bool) -> bool:
+    """Whether a function reads an attribute or an entry of this name before it sets it, as its lines are written."""
+    steps = list(dis.get_instructions(code))
+    for number, step in enumerate(steps):
+        following = [each.opname for each in steps[number + 1:number + 4]]
+        if is_attribute and step.argval == key and step.opname in ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"):
+            return step.opname != "STORE_ATTR"
+        if not is_attribute and step.opname == "LOAD_CONST" and step.argval == key:
+            if following[0] == "STORE_SUBSCR":
+                return False
+            if following[0] == "BINARY_SUBSCR" or "CONTAINS_OP" in following or GETTERS & set(code.co_names):
+                return True
+    return False

@@ -1,0 +1,391 @@
+"""Exports a PyTorch module and its loss as a graph of ATen's ops without changes in place that matter."""
+from __future__ import annotations
+
+import re
+import traceback
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import splitcast as sc
+import torch
+import torch.utils._pytree as pytree
+from splitcast.torch import _replaced, _state, ops
+from splitcast.torch._origins import origin_of
+from splitcast.torch._watches import has_same_bits
+
+REPLACED = {"WeightNorm": "weight_norm", "SpectralNorm": "spectral_norm"}  # hooks, and the functions that add them
+SAVED = torch.ops.aten.alias_copy.default  # see _WithLoss
+Loss = Callable[..., Any]  # of the module and of the batch's tensors by name: the loss, or a dict that has it
+_Setting = tuple[str, _state.Holder | None, Any, str]  # see Held.settings
+GRAD_MODE = "wrap_with_set_grad_enabled"  # the op that holds an inner graph, of torch.no_grad() or enable_grad()
+
+
+class _WithLoss(torch.nn.Module):
+    """The module that is exported: it computes the loss of `module` on a batch.
+
+    Changes that the exported graph would leave out are errors, such as to an attribute that is not a buffer.
+    """
+
+    def __init__(self, module: torch.nn.Module, loss: Loss, saved: list[str], settings: list[_Setting],
+                 twice: bool = False, outputs: bool = False) -> None:
+        super().__init__()
+        self._outputs = outputs  # whether to return the tensors of a dict beside its loss, too
+        self.module = module
+        self._saved = saved  # gets the names of the attributes that the module sets to tensors
+        self._settings = settings  # what is set to begin with; gets the texts that the loss sets in place of None
+        self._loss = loss
+        self._twice = twice  # whether the loss is computed again when these are there, with a SAVED op for each tensor
+
+    def forward(self, **batch: torch.Tensor) -> Any:
+        for _, of, key, text in self._settings:
+            if of is not None:
+                of[key] = text
+        held = _state.Held(self.module)
+        try:
+            result = self._computed(batch)
+            saved = held.saved()
+            self._saved.extend(name for name, _, _ in saved)
+            self._settings.extend(held.settings())
+            if self._twice:
+                for _, holder, key in saved:
+                    holder[key] = pytree.tree_map_only(torch.Tensor, SAVED, holder[key])
+                result = self._computed(batch)
+        finally:
+            held.restore()
+        return result
+
+    def _computed(self, batch: dict[str, torch.Tensor]) -> Any:
+        parts = list(self.module.named_modules())
+        buffers = {(name, key): value for name, part in parts for key, value in part._buffers.items()}
+        with _replaced.replaced():
+            result = self._chosen(self._loss(self.module, **batch))
+        for name, part in parts:
+            for key, value in list(part._buffers.items()):
+                before = buffers.get((name, key))
+                if value is not None and before is None and (name, key) in buffers:
+                    part._buffers[key] = None
+                    full = f"{name}.{key}" if name else key
+                    raise sc.InvalidError(f"buffer '{full}' is None before the loss is computed and a tensor then; "
+                                          "register it with a tensor")
+                if before is not None and value is not before:  # assigned: the graph only sees changes in place
+                    with torch.no_grad():
+                        before.copy_(value)
+                    part._buffers[key] = before
+        return result
+
+
+    def _chosen(self, result: Any) -> Any:
+        if not isinstance(result, dict):
+            return result
+        if "loss" not in result:
+            raise sc.InvalidError("the loss function returns a dict with %s; it must have 'loss'" %
+                                  (", ".join(f"'{name}'" for name in result) or "nothing"))
+        tensors = {name: value for name, value in result.items() if isinstance(value, torch.Tensor)}
+        return tensors if self._outputs else result["loss"]
+
+
+def _require_no_hooks(module: torch.nn.Module) -> None:
+    _state.require_no_backward_hooks(module)
+    for name, part in module.named_modules():
+        of = f"part '{name}', a {type(part).__name__},"
+        for hook in part._forward_pre_hooks.values():
+            kind = type(hook).__name__
+            if kind in REPLACED:
+                raise sc.InvalidError(
+                    f"{of} has torch.nn.utils.{REPLACED[kind]}, which sets the weight outside of the exported graph; "
+                    f"use torch.nn.utils.parametrizations.{REPLACED[kind]}")
+
+
+def export(module: torch.nn.Module, loss: Loss, batch: Mapping[str, torch.Tensor],
+           outputs: bool = False, set_texts: Callable[[], list[str]] = list) -> torch.export.ExportedProgram:
+    """Exports the graph of `loss(module, **batch)`, for the shapes of this batch.
+
+    outputs: whether the graph has the other tensors of a loss that returns a dict, too. set_texts: the texts that the
+      loss has set in place of None outside of the module.
+    """
+    _require_no_hooks(module)
+    try:
+        with warnings.catch_warnings(), _replaced.quiet():
+            warnings.simplefilter("ignore")
+            saved: list[str] = []
+            settings: list[_Setting] = []
+            made = _WithLoss(module, loss, saved, settings, outputs=outputs)
+            program = torch.export.export(made, (), kwargs=batch, strict=False)
+            settings += [(text, None, None, text) for text in set_texts()]
+            if settings:
+                again = _WithLoss(module, loss, [], list(settings), outputs=outputs)
+                _require_same(program, torch.export.export(again, (), kwargs=batch, strict=False), settings)
+            if saved:
+                steps = _WithLoss(module, loss, [], [], twice=True)
+                _require_unread(torch.export.export(steps, (), kwargs=batch, strict=False), saved)
+            _require_no_functorch(program)
+            _erase_checks(program)
+            _require_gradients_of_changes(program)
+            if _changes_parts(program) or _has_unmapped(program):
+                program = _functional(program)
+                _erase_checks(program)  # of sizes that depend on values, which PyTorch adds
+            return program
+    except sc.Error:
+        raise
+    except Exception as error:  # many types; each message says what in the model cannot be exported
+        raise sc.InvalidError(_cause_of(error)) from None  # PyTorch's traceback is hundreds of lines on each rank
+
+
+def _require_no_functorch(program: torch.export.ExportedProgram) -> None:
+    """Raises InvalidError if running the graph would change the state of PyTorch itself."""
+    for node in program.graph.nodes:
+        if str(getattr(node.target, "__module__", None)).startswith(("torch._C._functorch", "torch._functorch")):
+            raise sc.InvalidError(
+                f"torch.func of a function is not supported, torch.func.jvp of a module is{place_in(node)}")
+
+
+def _cause_of(error: Exception) -> str:
+    """What cannot be exported and where, without PyTorch's advice, which is about exporting."""
+    advice = r"\n\s*\n|\n(?:For more information|The following call|To fix)|\s*\((?:unhinted|Size-like)"
+    text = re.split(advice, str(error))[0]
+    lines = [frame for frame in traceback.extract_tb(error.__traceback__)
+             if origin_of(frame.filename) != "own"]
+    place = f' (File "{lines[-1].filename}", line {lines[-1].lineno}, in {lines[-1].name})' if lines else ""
+    cure = ""
+    if "ataDependent" in type(error).__name__ or "DynamicOutputShape" in type(error).__name__:
+        cure = "\nA value decides which ops follow or how large a tensor is, but a graph has the same ones in every " \
+               "step; use torch.where, masks that are multiplied, or numbers that the module holds."
+    elif "constant's list" in text:
+        cure = "\nA cache, such as functools.lru_cache or a global dict, has kept a tensor that was made while the " \
+               "loss was traced. Empty it, and compute the loss once before compile(), so that it holds values."
+    elif _computes_gradients(error):
+        cure = "\nGradients that the loss computes itself, as by torch.autograd.grad or torch.func.jacrev, are not " \
+               "supported but for simple ones; torch.func.jvp of a module is."
+    return f"torch.export cannot make a graph of this model: {type(error).__name__}: {text.strip()}{place}{cure}"
+
+
+def _computes_gradients(error: Exception) -> bool:
+    """Whether the loss seems to compute gradients: the error comes from such a function, or is about what one keeps."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return "fake tensor in the exported program constant" in str(error) or "functorch tensor" in str(error) or any(
+        frame.filename.endswith("_functorch/eager_transforms.py") for frame in frames)
+
+
+def _shown(program: torch.export.ExportedProgram) -> list[str]:
+    """The graph, those within it, and what its inputs stand for."""
+    graphs = [str(part.graph) for part in program.graph_module.modules() if isinstance(part, torch.fx.GraphModule)]
+    return [*graphs, *(f"{each.arg} {each.target}" for each in program.graph_signature.input_specs)]
+
+
+def _is_same(value: object, other: object) -> bool:
+    if isinstance(value, torch.Tensor) and isinstance(other, torch.Tensor):
+        return value.dtype == other.dtype and value.shape == other.shape and has_same_bits(value, other)
+    return type(value) is type(other)
+
+
+def _require_same(program: torch.export.ExportedProgram, again: torch.export.ExportedProgram,
+                  settings: list[_Setting]) -> None:
+    """Checks that the step after the first one computes the same, though the first one has set these texts."""
+    if _shown(program) != _shown(again) or program.constants.keys() != again.constants.keys() or not all(
+            _is_same(value, again.constants[name]) for name, value in program.constants.items()):
+        names = " and ".join(dict.fromkeys(name for name, *_ in settings))
+        raise sc.InvalidError(f"{names} is None before the loss is computed, which sets it and computes something else "
+                              "from then on; set it before compile()")
+
+
+def _require_unread(program: torch.export.ExportedProgram, names: list[str]) -> None:
+    """Checks that what one step saves does not reach the loss of the next one. `program` is that of two steps."""
+    constants = set(program.graph_signature.inputs_to_lifted_tensor_constants)
+    buffers = program.graph_signature.inputs_to_buffers
+    constants |= {node.name for node in program.graph.nodes if node.name in buffers and
+                  not any(changes(user) is node for user in node.users)}
+    depends, carries = set(), set()  # nodes that depend on what steps change; on such a tensor that was saved
+    for node in program.graph.nodes:
+        is_changing = node.op == "placeholder" and node.name not in constants
+        if is_changing or any(each in depends for each in node.all_input_nodes):
+            depends.add(node)
+        if (node in depends and node.target is SAVED) or any(each in carries for each in node.all_input_nodes):
+            carries.add(node)
+        results = node.all_input_nodes if node.op == "output" else []
+        if any(each in carries for each in results):
+            raise sc.InvalidError("the model saves {} in one step and reads it in the next, but it is not part of the "
+                                  "exported graph; make it a buffer".format(" or ".join(names)))
+
+
+# ---- In place ----
+
+
+def changes(node: torch.fx.Node) -> object:
+    """The operand that an op changes in place, or None."""
+    schema = getattr(node.target, "_schema", None)
+    return node.args[0] if node.op == "call_function" and schema is not None and schema.is_mutable else None
+
+
+def function_of(node: torch.fx.Node) -> Callable[..., Any]:
+    """The op of a node, which computes constants."""
+    assert callable(node.target)
+    return node.target
+
+
+def makes_views(node: torch.fx.Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return schema is None or any(each.alias_info is not None for each in schema.returns)
+
+
+def buffers_of(program: torch.export.ExportedProgram) -> dict[str, str]:
+    """The names of buffers in the module, by the name of the graph's argument."""
+    return {argument: name[len("module."):]
+            for argument, name in program.graph_signature.inputs_to_buffers.items()}
+
+
+def _changes_parts(program: torch.export.ExportedProgram) -> bool:
+    """Whether a change in place is visible to other nodes, because the tensor has other users or is a view."""
+    buffers = buffers_of(program)
+    constants = program.graph_signature.inputs_to_lifted_tensor_constants
+    depends = set()  # nodes that depend on inputs or parameters
+    for node in program.graph.nodes:
+        if str(node.target) == GRAD_MODE and _changes_anything(program, node):
+            return True
+        if node.op == "placeholder":
+            if node.name not in constants:
+                depends.add(node)
+        elif any(each in depends for each in node.all_input_nodes):
+            depends.add(node)
+        changed = changes(node)
+        if changed is None or str(node.target) == "aten.batch_norm.default":
+            continue
+        if not isinstance(changed, torch.fx.Node):
+            return True
+        if changed.op == "placeholder":
+            if changed.name in buffers and len(changed.users) > 1:
+                return True
+        elif node in depends and (len(changed.users) > 1 or makes_views(changed)):
+            return True
+    return False
+
+
+def _is_float(node: torch.fx.Node) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.dtype.is_floating_point and "lift_fresh" not in str(node.target)
+
+
+def _changes_anything(program: torch.export.ExportedProgram, node: torch.fx.Node) -> bool:
+    """Whether the inner graph of a GRAD_MODE node changes anything in place, or has an inner graph itself."""
+    return any(changes(each) is not None or str(each.target) == GRAD_MODE for each in graph_in(program, node).nodes)
+
+
+def graph_in(program: torch.export.ExportedProgram, node: torch.fx.Node) -> torch.fx.Graph:
+    """The inner graph of a GRAD_MODE node."""
+    body = node.args[1]
+    assert isinstance(body, torch.fx.Node)
+    graph: torch.fx.Graph = getattr(program.graph_module, str(body.target)).graph
+    return graph
+
+
+def _origin_of(node: torch.fx.Node) -> tuple[torch.fx.Node, torch.fx.Node | None]:
+    """The node in whose memory this one's values are, and the last detach() on the way to it."""
+    detach = None
+    while isinstance(node.target, torch._ops.OpOverload) and node.args and isinstance(node.args[0], torch.fx.Node):
+        returned = node.target._schema.returns[0].alias_info if node.target._schema.returns else None
+        if returned is None:
+            break
+        detach = node if str(node.target) == "aten.detach.default" else detach
+        node = node.args[0]
+    return node, detach
+
+
+def _require_gradients_of_changes(program: torch.export.ExportedProgram) -> None:
+    """Checks that nothing is changed in place behind the back of gradients: within torch.no_grad(), or by detach().
+    PyTorch then passes gradients on as if it had not been changed, which a graph without changes does not."""
+    parameters, having = program.graph_signature.inputs_to_parameters, set()
+    order = {node: number for number, node in enumerate(program.graph.nodes)}
+
+    def require(node: torch.fx.Node, changed: torch.fx.Node, what: str, at: torch.fx.Node) -> None:
+        later = [user for user in changed.users if order[user] > order[node]]
+        if changed in having and (later or node.users):
+            raise sc.InvalidError(f"the loss changes a tensor in place {what}{place_in(at)}, but its gradient is "
+                                  "used: PyTorch would pass it on as if nothing had been changed. Write that as "
+                                  "y + (changed - y).detach(), or change a copy")
+
+    for node in program.graph.nodes:
+        is_stopped = str(node.target) in ("aten.detach.default", "aten.detach_.default")
+        if str(node.target) == GRAD_MODE and not node.args[0]:
+            is_stopped, inner = True, graph_in(program, node)
+            outer = dict(zip((each for each in inner.nodes if each.op == "placeholder"), node.args[2:]))
+            for each in inner.nodes:
+                changed = changes(each)
+                root = outer.get(_origin_of(changed)[0]) if isinstance(changed, torch.fx.Node) else None
+                if isinstance(root, torch.fx.Node):
+                    require(node, _origin_of(root)[0], "within torch.no_grad", each)
+        changed = changes(node)
+        if isinstance(changed, torch.fx.Node) and str(node.target) != "aten.detach_.default":
+            root, detach = _origin_of(changed)
+            if detach is not None:
+                require(node, root, "that it shares by detach()", node)
+        if node.name in parameters or (not is_stopped and any(each in having for each in node.all_input_nodes)):
+            having.add(node)
+
+
+def _functional(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """The same program with ops that change nothing in place, and with PyTorch's decompositions of ops without mapping.
+
+    run_decompositions() inlines inner graphs, and those of no_grad() would then have gradients. So their results are
+    detached first.
+    """
+    for node in list(program.graph.nodes):
+        if str(node.target) == "aten.detach_.default" and node.args[0].op != "get_attr" and _is_float(node.args[0]):
+            raise sc.InvalidError("the model calls detach_() and changes parts of tensors in place; use detach()")
+        if str(node.target) != GRAD_MODE or node.args[0]:
+            continue
+        for part in list(node.users):
+            with program.graph.inserting_after(part):
+                detached = program.graph.call_function(torch.ops.aten.detach.default, (part,))
+            detached.meta.update(part.meta)
+            part.replace_all_uses_with(detached, delete_user_cb=lambda user, made=detached: user is not made)
+    program.graph_module.recompile()
+    decompositions: Mapping[torch._ops.OperatorBase, Callable[..., Any]] = torch.export.default_decompositions()
+    left = {of: how for of, how in decompositions.items() if str(of) not in ops.OPS}
+    functional: torch.export.ExportedProgram = program.run_decompositions(left)
+    return functional
+
+
+def _has_unmapped(program: torch.export.ExportedProgram) -> bool:
+    """Whether there are ops without a mapping, in inner graphs, too."""
+    graphs = [part.graph for part in program.graph_module.modules() if isinstance(part, torch.fx.GraphModule)]
+    return any(node.op == "call_function" and str(node.target) not in ops.OPS and str(node.target) != GRAD_MODE
+               for graph in graphs for node in graph.nodes)
+
+
+def _erase_checks(program: torch.export.ExportedProgram) -> None:
+    """Erases the nodes that only check values, such as those of distributions, and what nothing else uses then."""
+    checks = r"aten\._assert_(async|scalar|tensor_metadata)\.|aten\.sym_constrain_range"
+    for part in program.graph_module.modules():
+        if not isinstance(part, torch.fx.GraphModule):
+            continue
+        left = [node for node in part.graph.nodes if not node.users and re.match(checks, str(node.target))]
+        while left:
+            node = left.pop()
+            operands = node.all_input_nodes
+            for each in operands:
+                each.users.setdefault(node)  # torch.export may have left it out, and erase_node() needs it
+            part.graph.erase_node(node)
+            left += [each for each in operands if each not in left and each.op == "call_function" and not each.users and
+                     changes(each) is None]
+        part.recompile()
+
+
+def release(program: torch.export.ExportedProgram) -> None:
+    """Forgets the tensors of the user that the program holds, which others can then be seen not to hold."""
+    for part in program.graph_module.modules():
+        for node in part.graph.nodes if isinstance(part, torch.fx.GraphModule) else ():
+            for value in pytree.tree_leaves(node.meta.get("val")):
+                if getattr(value, "constant", None) is not None:
+                    value.constant = None
+    program.constants.clear()
+    program.state_dict.clear()
+
+
+def place_in(node: torch.fx.Node) -> str:
+    """Where the node was created, in parentheses: the innermost line outside of PyTorch, else the module's part."""
+    lines = re.findall(r'File "([^"]+)"(.*)', node.meta.get("stack_trace") or "")
+    lines = [(filename, rest) for filename, rest in lines if origin_of(filename) != "own"]
+    if lines:
+        return f' (File "{lines[-1][0]}"{lines[-1][1].rstrip()})'
+    parts = [name for name, _ in (node.meta.get("nn_module_stack") or {}).values() if name]
+    return " (in part '{}')".format(re.sub(r"^(L\['self'\]\.)?module\.", "", parts[-1])) if parts else " (in the loss)"

@@ -1,0 +1,66 @@
+"""The session of a trainer: Session, whose files and writes the model and the optimizer are told of."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import splitcast as sc
+
+
+class TrainedSession:
+    """A Session that calls `before` ahead of what reads or sets variables, and `after` with the names of variables that
+    were set, or None for all of them, and whether learning rates may be among them. Everything else is the session's.
+    """
+
+    def __init__(self, session: sc.Session, before: Callable[[], None], after: Callable[[list[str] | None, bool], None],
+                 rates: str) -> None:
+        """rates: which learning rates count where load() and load_known() are not told."""
+        self._session = session
+        self._before = before
+        self._after = after
+        self._rates = rates
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(self._session)})
+
+    def read(self, name: str) -> Any:
+        """As Session.read; what was changed in the model since counts."""
+        self._before()
+        return self._session.read(name)
+
+    def write(self, name: str, value: Any) -> None:
+        """As Session.write."""
+        self._before()
+        self._session.write(name, value)
+        self._after([name], name.endswith("learning_rate"))
+
+    def save(self, path: str) -> None:
+        """As Session.save; what was changed in the model since counts."""
+        self._before()
+        self._session.save(path)
+
+    def load(self, path: str, rates: str | None = None) -> None:
+        """As Session.load. The groups of an optimizer of PyTorch get the learning rates that count: without rates=,
+        those of the file, as in PyTorch, unless there is a schedule=."""
+        self._before()
+        rates = self._rates if rates is None else rates
+        self._session.load(path, rates=rates)
+        self._after(None, rates != "command")
+
+    def load_weights(self, path: str, renamings: list[tuple[str, str]] | None = None) -> list[str]:
+        """As Session.load_weights."""
+        self._before()
+        unused: list[str] = self._session.load_weights(path, renamings or [])
+        self._after(None, False)
+        return unused
+
+    def load_known(self, path: str, rates: str | None = None) -> tuple[list[str], list[str]]:
+        """As Session.load_known; the learning rates are as in load()."""
+        self._before()
+        rates = self._rates if rates is None else rates
+        result: tuple[list[str], list[str]] = self._session.load_known(path, rates=rates)
+        self._after(None, rates != "command")
+        return result

@@ -1,0 +1,185 @@
+"""Finds out what a loss changes while it is computed, which a compiled step would not do again."""
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import torch
+from splitcast.torch._contents import OWN, SIMPLE, Contents, attributes_of, contents_of, differs, holds_tensor
+from splitcast.torch._origins import is_of_users, origin_of
+from torch._subclasses.fake_tensor import FakeTensor
+
+DEPTH = 6  # of containers and objects in each other
+MANY = 1000  # entries of a container, of more of which only the number and the objects are compared
+MOST = 20_000  # values that are looked at in all
+
+
+class _Node:
+    """A value as it was. What is below it is a _Node, too, or a simple value."""
+
+    def __init__(self, value: Any, contents: Contents) -> None:
+        self.value = value
+        self.leaf = contents.leaf
+        self.are_attributes = contents.are_attributes
+        self.is_known = True  # whether its contents were noted
+        self.entries: dict[Any, Any] = {}
+
+
+class Kept:
+    """What values of the program hold before the loss is computed."""
+
+    def __init__(self, module: torch.nn.Module, saves: bool = False,
+                 reads: Callable[[object, bool], bool] = lambda key, is_attribute: False) -> None:
+        """module: the model, whose buffers may change, since its graph has that. saves: whether new attributes do not
+        count, and lists may get tensors: it is the model that saves them. reads: whether the loss reads a key or an
+        attribute before it sets it: a tensor that one step leaves there would reach the next."""
+        self._reads = reads
+        self._of_model = {id(holder) for part in module.modules() for holder in _holders_of(part)}
+        self._known = {id(part) for part in module.modules()}
+        self._saves = saves
+        self.set_texts: list[str] = []  # names of values that were None and are texts, as of the last changed()
+        self._nodes: dict[int, _Node | None] = {}
+        self._roots: list[tuple[str, str, Any, Any]] = []
+
+    def note(self, name: str, value: Any, place: str, without: Iterable[str] = ()) -> None:
+        """Notes what a value holds now, if it was not noted before. without: attributes that do not count."""
+        if id(value) in self._nodes or isinstance(value, SIMPLE):
+            return
+        node = self._node(value, DEPTH)
+        if isinstance(node, _Node):
+            for key in without:
+                node.entries.pop(key, None)
+            self._roots.append((name, place, value, node))
+
+    def changed(self) -> tuple[str, str] | None:
+        """The name of a value that is another one now, and where the program has it; None if all are as they were."""
+        seen: set[int] = set()
+        self.set_texts = []
+        for name, place, value, node in self._roots:
+            path = self._difference(node, value, seen)
+            if path is not None:
+                return name + path, place
+        return None
+
+    # ---- Before ----
+
+    def _node(self, value: Any, depth: int) -> Any:
+        if isinstance(value, SIMPLE):
+            return value
+        if id(value) in self._nodes:
+            return self._nodes[id(value)]
+        contents = None if isinstance(value, FakeTensor) else self._contents(value)
+        if contents is None or depth == 0 or len(self._nodes) >= MOST:
+            node = _Node(value, Contents(None, {}))
+            node.is_known = False
+            return node
+        node = self._nodes[id(value)] = _Node(value, contents)
+        if len(contents.entries) > MANY:
+            node.leaf = [len(contents.entries), *contents.entries.values()]
+            return node
+        inner = min(depth - 1, 1) if isinstance(value, types.ModuleType) else depth - 1
+        for key, each in contents.entries.items():
+            node.entries[key] = self._node(each, inner)
+        return node
+
+    def _contents(self, value: Any) -> Contents | None:
+        """What counts of a value: containers of all kinds, and attributes of users' objects, classes and modules."""
+        if isinstance(value, torch.nn.Module):
+            held = object.__getattribute__(value, "__dict__")  # which is no read by the loss
+            own = {key: each for key, each in held.items() if key not in OWN}
+            parts = {} if id(value) in self._known else {**held["_buffers"], **held["_modules"]}
+            return Contents(None, {**_of_classes(type(value)), **own, **parts}, True)
+        found = contents_of(value)
+        if found is not None:
+            return found
+        if isinstance(value, types.ModuleType):
+            is_users = origin_of(getattr(value, "__file__", None) or "<built-in>") == "user"
+            return Contents(None, dict(vars(value)), True) if is_users else None
+        if isinstance(value, types.FunctionType):
+            return Contents(None, dict(vars(value)), True)
+        if isinstance(value, type):
+            return Contents(None, _of_classes(value), True) if is_of_users(value) else None
+        if is_of_users(type(value)) and (attributes := attributes_of(value)) is not None:
+            return Contents(None, {**_of_classes(type(value)), **attributes}, True)
+        return None
+
+    # ---- After ----
+
+    def _difference(self, node: Any, now: Any, seen: set[int]) -> str | None:
+        """Where the value is another one, as a text to follow its name. Tensors that are saved anew do not count."""
+        if not isinstance(node, _Node):
+            if node is None and isinstance(now, str):  # a setting that was left to the model
+                self.set_texts.append(now)
+                return None
+            if isinstance(now, SIMPLE):
+                return "" if differs(now, node) else None
+            return None if node is None or holds_tensor(now) else ""
+        if isinstance(node.value, torch.Tensor):
+            return "" if node.is_known and now is node.value and now._version != node.leaf else None
+        if now is not node.value and (isinstance(now, SIMPLE) or type(now) is not type(node.value)):
+            return "" if isinstance(now, SIMPLE) and now is not None and not holds_tensor(node.value) else None
+        if id(node) in seen or not node.is_known:
+            return None
+        seen.add(id(node))
+        contents = self._contents(now)
+        if contents is None:
+            return None
+        if isinstance(node.leaf, list):
+            after = [len(contents.entries), *contents.entries.values()]
+            return None if len(after) == len(node.leaf) and all(
+                one is other for one, other in zip(after[1:], node.leaf[1:])) else ""
+        if contents.leaf != node.leaf:
+            return ""
+        return self._entry_that_differs(node, contents.entries, seen)
+
+    def _entry_that_differs(self, node: _Node, now: dict[Any, Any], seen: set[int]) -> str | None:
+        for key, value in now.items():
+            where = f".{key}" if node.are_attributes else f"[{key!r}]"
+            if key not in node.entries:
+                if self._counts(node, value) or self._carries(node, key, value):
+                    return where
+                continue
+            if node.entries[key] is None and self._carries(node, key, value):
+                return where
+            path = self._difference(node.entries[key], value, seen)
+            if path is not None:
+                return where + path
+        for key, before in node.entries.items():
+            if key not in now and not (isinstance(before, _Node) and (
+                    node.are_attributes or holds_tensor(before.value))):
+                return f".{key}" if node.are_attributes else f"[{key!r}]"
+        return None
+
+    def _carries(self, node: _Node, key: object, value: Any) -> bool:
+        """Whether a tensor that is new at this key reaches the next step. (What the model saves is traced twice.)"""
+        is_of_model = {id(node.value), id(getattr(node.value, "__dict__", node.value))} & self._of_model
+        return not is_of_model and holds_tensor(value) and self._reads(key, node.are_attributes)
+
+    def _counts(self, node: _Node, added: Any) -> bool:
+        """Whether what is new in a container or object is a change."""
+        if node.are_attributes:
+            return isinstance(added, SIMPLE) and not self._saves
+        return not holds_tensor(added) or (not self._saves and not isinstance(node.value, Mapping))
+
+
+def _holders_of(part: torch.nn.Module) -> Iterator[object]:
+    """The attributes of a part of the model, and one level deeper its dicts, lists and attributes of objects."""
+    yield part
+    yield vars(part)
+    for value in vars(part).values():
+        if not isinstance(value, SIMPLE):
+            yield value if isinstance(value, (dict, list)) else getattr(value, "__dict__", value)
+
+
+def _of_classes(kind: type) -> dict[str, Any]:
+    """The values of users' classes that an object of this kind has, without functions."""
+    found: dict[str, Any] = {}
+    for each in kind.__mro__:
+        if is_of_users(each):
+            for key, value in vars(each).items():
+                if not key.startswith("__") and not callable(value) and not isinstance(value, (
+                        property, classmethod, staticmethod, types.MemberDescriptorType,
+                        types.GetSetDescriptorType)):
+                    found.setdefault(key, value)
+    return found

@@ -1,0 +1,206 @@
+"""Division to integers and what remains of it, and inverses of sine, cosine and tangent."""
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import splitcast as sc
+import torch
+from splitcast.torch.ops.elementwise import SMALL, rounded_towards
+from splitcast.torch.ops.table import Missing, Operand, Value, as_type, is_integer, op
+
+if TYPE_CHECKING:
+    from splitcast.torch._import import Importer
+
+
+# ---- Division ----
+SPLITTER = 2.0**27 + 1  # Dekker 1971, doi:10.1007/BF01397083
+
+
+def _operands(importer: Importer, a: Operand, b: Operand, small: bool = True) -> list[sc.Tensor]:
+    """Both as tensors: integers as they are, others in f64. PyTorch rounds numbers to the result's type; where not
+    `small`, only to f32."""
+    dtype = importer.result_type()
+    wide = dtype if dtype in (sc.i32, sc.i64) else sc.f64
+    of_numbers = torch.float32 if dtype in SMALL and not small else importer.torch_type(dtype)
+    return [importer.constant(torch.tensor(each, dtype=of_numbers).item(), wide)
+            if isinstance(each, (bool, int, float)) else as_type(as_type(importer.tensor(each), dtype), wide)
+            for each in (a, b)]
+
+
+def _chosen(importer: Importer, condition: sc.Tensor, a: sc.Tensor, b: sc.Tensor) -> sc.Tensor:
+    return sc.select(as_type(condition, sc.f64), a, b)
+
+
+def _product(a: sc.Tensor, b: sc.Tensor) -> tuple[sc.Tensor, sc.Tensor]:
+    """The product in f64, and what its rounding has lost."""
+    product = a * b
+    tops = [each * SPLITTER - (each * SPLITTER - each) for each in (a, b)]
+    (a1, b1), (a2, b2) = tops, [each - top for each, top in zip((a, b), tops)]
+    return product, ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
+
+
+def _divided(importer: Importer, a: sc.Tensor, b: sc.Tensor) -> tuple[sc.Tensor, sc.Tensor]:
+    """How often b in f64 fits into a, towards 0, and what remains: exact where that is less than 2^104 times, and
+    beyond it not a number."""
+    counts, remains = _divided_once(importer, a, b)
+    more, remains = _divided_once(importer, remains, b)
+    is_done = sc.compare(sc.abs(remains), sc.abs(b), "lt")
+    nan = importer.constant(math.nan, sc.f64)
+    is_whole = sc.compare(sc.abs(a), sc.abs(b), "lt")  # whose product might overflow
+    remains = _chosen(importer, is_whole, a, _chosen(importer, is_done, remains, nan))
+    return _chosen(importer, is_whole, importer.constant(0.0, sc.f64), counts + more), remains
+
+
+def _divided_once(importer: Importer, a: sc.Tensor, b: sc.Tensor) -> tuple[sc.Tensor, sc.Tensor]:
+    """The same where it is less than 2^52 times; beyond it, what remains is less than 2^-51 of a. The rounded quotient
+    may be 1 off."""
+    zero, one, endless = [importer.constant(each, sc.f64) for each in (0.0, 1.0, math.inf)]
+    is_endless = as_type(sc.compare(sc.abs(b), endless, "eq"), sc.f64)
+    divisor = sc.select(is_endless, one, b)
+    count = rounded_towards(importer, sc.div(a, divisor), "trunc") * (1.0 - is_endless)
+    product, lost = _product(count, divisor)
+    remains = (a - product) - lost
+    size, a_is_below = sc.abs(b), sc.compare(a, zero, "lt")
+    once = _chosen(importer, a_is_below, -size, size)  # one divisor, with the sign of a
+    step = _chosen(importer, sc.compare(a_is_below, sc.compare(b, zero, "lt"), "ne"), -one, one)
+    is_over = sc.compare(remains, zero, "ne") * sc.compare(sc.compare(remains, zero, "lt"), a_is_below, "ne")
+    is_under = sc.compare(sc.abs(remains), size, "ge")
+    count = count - as_type(is_over, sc.f64) * step + as_type(is_under, sc.f64) * step
+    remains = _chosen(importer, is_over, remains + once, _chosen(importer, is_under, remains - once, remains))
+    return count, remains
+
+
+def _below(importer: Importer, a: sc.Tensor, b: sc.Tensor) -> tuple[sc.Tensor, sc.Tensor]:
+    """The largest integer that is not above the quotient, and what remains, which has the sign of b."""
+    zero = importer.constant(0, a.dtype)
+    if is_integer(a):
+        count = sc.div(a, b)
+        remains = sc.compare(count * b, a, "ne")
+        is_negative = sc.compare(sc.compare(a, zero, "lt"), sc.compare(b, zero, "lt"), "ne")
+        count = count - as_type(remains * is_negative, a.dtype)
+        return count, a - count * b
+    count, remains = _divided(importer, a, b)
+    has_wrong_sign = sc.compare(remains, zero, "ne") * sc.compare(
+        sc.compare(remains, zero, "lt"), sc.compare(b, zero, "lt"), "ne")
+    return count - as_type(has_wrong_sign, sc.f64), _chosen(importer, has_wrong_sign, remains + b, remains)
+
+
+@op("aten.remainder.Scalar", "aten.remainder.Tensor", "aten.remainder.Scalar_Tensor", "aten.fmod.Scalar",
+    "aten.fmod.Tensor", keeps_constants=True)
+def remainder(importer: Importer, a: Operand, b: Operand) -> sc.Tensor:
+    """a less as many b as fit into it. The gradient of b is that number, times -1."""
+    is_fmod = "fmod" in str(importer.node.target)
+    a, b = _operands(importer, a, b)
+    if is_integer(a):
+        return a - sc.div(a, b) * b if is_fmod else _below(importer, a, b)[1]
+    count, remains = (_divided if is_fmod else _below)(importer, sc.stop_gradient(a), sc.stop_gradient(b))
+    distances = [each - sc.stop_gradient(each) for each in (a, b)]  # are 0, but for infinities
+    endless = importer.constant(math.inf, sc.f64)
+    is_finite = [as_type(sc.compare(sc.abs(each), endless, "lt"), sc.f64) for each in (a, b)]
+    of_a, of_b = [sc.select(finite, distance, importer.constant(0.0, sc.f64))
+                  for finite, distance in zip(is_finite, distances)]
+    limited = sc.maximum(sc.minimum(count, importer.constant(1e300, sc.f64)), importer.constant(-1e300, sc.f64))
+    return as_type(remains + of_a - sc.stop_gradient(limited) * of_b, importer.result_type())
+
+
+@op("aten.div.Tensor_mode", "aten.div.Scalar_mode", "aten.floor_divide.default", "aten.floor_divide.Scalar",
+    keeps_constants=True)
+def div_to_integers(importer: Importer, a: Operand, b: Operand, *, rounding_mode: str | None = "floor") -> sc.Tensor:
+    """The gradient is 0, as in PyTorch. Towards 0, PyTorch rounds the quotient of the result's type."""
+    if rounding_mode is None:
+        raise Missing("rounding_mode None is not supported; use /")
+    a, b = [each if is_integer(each) else sc.stop_gradient(each) for each in _operands(importer, a, b, small=False)]
+    dtype = importer.result_type()
+    if rounding_mode == "trunc":
+        if is_integer(a):
+            return as_type(sc.div(a, b), dtype)
+        narrow = sc.f64 if dtype == sc.f64 else sc.f32  # of 16-bit floats, too, whose quotient is then rounded
+        quotient = as_type(sc.div(as_type(a, narrow), as_type(b, narrow)), dtype)
+        return as_type(rounded_towards(importer, quotient, "trunc"), dtype)
+    count, _ = _below(importer, a, b)
+    if not is_integer(a):
+        count = _chosen(importer, sc.compare(b, importer.constant(0.0, sc.f64), "eq"), sc.div(a, b), count)
+    return as_type(count, dtype)
+
+
+# ---- Angles ----
+# atan x, from -tan(pi / 8) to tan(pi / 8), is x + x^3 times a polynomial in x^2: of Moshier's Cephes library (atanf.c).
+ATAN = (8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1)
+LARGEST = 1e300  # whose angle is that of infinity, which would have no product with 0
+
+
+def _atan(importer: Importer, x: sc.Tensor) -> sc.Tensor:
+    """The angle of x in f64, without gradient."""
+    x = sc.minimum(sc.maximum(x, importer.constant(-LARGEST, sc.f64)), importer.constant(LARGEST, sc.f64))
+    size = sc.abs(x)
+    is_large, is_middle = [as_type(sc.compare(size, importer.constant(math.tan(bound), sc.f64), "gt"), sc.f64)
+                           for bound in (3 * math.pi / 8, math.pi / 8)]
+    near = sc.select(is_middle, (size - 1.0) / (size + 1.0), size)
+    near = sc.select(is_large, -sc.pow(sc.maximum(size, 1.0), -1), near)
+    square = near * near
+    polynomial = square * ATAN[0] + ATAN[1]
+    for number in ATAN[2:]:
+        polynomial = square * polynomial + number
+    angle = (is_large + is_middle) * (math.pi / 4) + near + near * square * polynomial
+    # What is left to x is a small angle, which is its own tangent.
+    angle = angle + (size * sc.cos(angle) - sc.sin(angle)) / (sc.cos(angle) + size * sc.sin(angle))
+    return sc.select(as_type(sc.compare(x, importer.constant(0, sc.f64), "lt"), sc.f64), -angle, angle)
+
+
+def sign_of(importer: Importer, x: sc.Tensor) -> sc.Tensor:
+    """-1 or 1 for x in f64; -0 is negative."""
+    zero = importer.constant(0, sc.f64)
+    is_below, is_minus_0 = [as_type(sc.compare(each, zero, "lt"), sc.f64) for each in (x, sc.pow(x, -1))]
+    return 1.0 - sc.maximum(is_below, is_minus_0) * 2.0
+
+
+def with_slopes(importer: Importer, value: sc.Tensor, *operands: tuple[sc.Tensor, sc.Tensor]) -> sc.Tensor:
+    """`value`, with the gradient that is said of each operand: pairs of the operand and its slope, which is finite."""
+    dtype = importer.result_type()
+    result = as_type(sc.stop_gradient(value), dtype)
+    most = importer.constant(torch.finfo(importer.torch_type(dtype)).max, sc.f64)
+    for x, slope in operands:
+        x, slope = as_type(x, dtype), sc.maximum(sc.minimum(slope, most), -most)
+        is_finite = as_type(sc.compare(sc.abs(x), importer.constant(math.inf, dtype), "lt"), dtype)
+        distance = sc.select(is_finite, x - sc.stop_gradient(x), importer.constant(0, dtype))  # is 0
+        result = result + distance * as_type(sc.stop_gradient(slope), dtype)
+    return result
+
+
+def in_f64(x: sc.Tensor) -> sc.Tensor:
+    """x without gradient."""
+    return as_type(sc.stop_gradient(x) if not is_integer(x) else x, sc.f64)
+
+
+@op("aten.atan.default")
+def atan(importer: Importer, x: sc.Tensor) -> sc.Tensor:
+    wide = in_f64(x)
+    return with_slopes(importer, _atan(importer, wide), (x, sc.pow(wide * wide + 1.0, -1)))
+
+
+@op("aten.asin.default", "aten.acos.default")
+def asin(importer: Importer, x: sc.Tensor) -> sc.Tensor:
+    wide = in_f64(x)
+    left = sc.sqrt((1.0 - wide) * (wide + 1.0))
+    if "acos" in str(importer.node.target):
+        angle, slope = _atan(importer, sc.sqrt((1.0 - wide) / (wide + 1.0))) * 2.0, -sc.pow(left, -1)
+    else:
+        angle, slope = _atan(importer, wide / left), sc.pow(left, -1)
+    is_angle = as_type(sc.compare(sc.abs(wide), importer.constant(1.0, sc.f64), "le"), sc.f64)
+    return with_slopes(importer, sc.select(is_angle, angle, importer.constant(math.nan, sc.f64)), (x, slope))
+
+
+@op("aten.atan2.default")
+def atan2(importer: Importer, y: Value, x: Value) -> sc.Tensor:
+    """The angle of the point (x, y); 0 at the origin, where the gradient is not a number, as in PyTorch."""
+    y, x = importer.tensor(y), importer.tensor(x)
+    up, right = in_f64(y), in_f64(x)
+    zero = importer.constant(0, sc.f64)
+    is_left = as_type(sc.compare(right, zero, "lt"), sc.f64)
+    is_origin = as_type(sc.compare(up, zero, "eq") * sc.compare(right, zero, "eq"), sc.f64)
+    ratio = up / sc.select(is_origin, importer.constant(1.0, sc.f64), right)
+    angle = sc.select(is_origin, zero, _atan(importer, ratio))
+    angle = angle + is_left * sign_of(importer, up) * math.pi
+    square = up * up + right * right
+    return with_slopes(importer, angle, (y, right / square), (x, -up / square))

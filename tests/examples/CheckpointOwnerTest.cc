@@ -1,0 +1,264 @@
+//===- CheckpointOwnerTest.cc - Several jobs, one directory of checkpoints ------------===//
+//
+// A directory belongs to the job that began last. A job that is stopped (SIGSTOP) at a random moment, often while it
+// writes, goes on when its successor has ended: it fails, names the successor, and changes nothing that this one has
+// written. The same for a job that was never stopped, and for two that begin together. The seed is printed.
+//
+//===----------------------------------------------------------------------===//
+#include "tests/examples/TrainingRuns.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <random>
+#include <thread>
+
+namespace splitcast {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kForever = 1'000'000; ///< steps of a job that is to be ended by another
+
+Command gptOf(int64_t ranks, int64_t stage, int64_t steps, const std::vector<std::string> &arguments) {
+  return with({programPath("examples/gpt/gpt"), "--text=text", "--layers=1", "--heads=2", "--width=12", "--context=6",
+               "--batch=24", "--dropout=0.25", "--sample=0", absl::StrCat("--steps=", steps), "--threads=1",
+               absl::StrCat("--accumulate=", 12 / ranks), absl::StrCat("--enable-zero=reproducible=yes,stage=", stage)},
+              arguments);
+}
+
+/// The newest step of any checkpoint; 0 without one.
+int64_t newestStep(const std::string &directory) {
+  int64_t newest = 0;
+  std::error_code error;
+  for (auto entry = std::filesystem::directory_iterator(directory, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
+    if (const std::string name = entry->path().filename().string();
+        absl::StartsWith(name, "step-") && absl::EndsWith(name, ".json"))
+      newest = std::max<int64_t>(newest, std::atoll(name.c_str() + 5));
+  return newest;
+}
+
+/// Whether a file is being written that gets the name of a checkpoint next.
+bool isWriting(const std::string &directory) {
+  std::error_code error;
+  for (auto entry = std::filesystem::directory_iterator(directory, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
+    if (absl::EndsWith(entry->path().string(), ".partial"))
+      return true;
+  return false;
+}
+
+/// The files of job `number`, with their contents.
+std::map<std::string, std::string> filesOf(const std::string &directory, int64_t number) {
+  std::map<std::string, std::string> files = snapshot(directory);
+  const std::string mark = absl::StrCat("-job-", number, ".");
+  for (auto file = files.begin(); file != files.end();)
+    file = absl::StrContains(file->first, mark) ? std::next(file) : files.erase(file);
+  return files;
+}
+
+/// A job beside this thread, whose ranks can be stopped.
+class RunningJob {
+public:
+  RunningJob(const std::string &directory, int64_t ranks, const Command &command) : ranks(ranks) {
+    job.commands = {with(command, {"--timeout=60"})};
+    job.ranks = ranks;
+    job.directory = directory;
+    job.limitSeconds = 100;
+    job.watch = [this](const std::map<int64_t, int> &pids) { look(pids); };
+    thread = std::thread([this] {
+      result = runJob(job);
+      hasEnded = true;
+    });
+  }
+  ~RunningJob() {
+    if (thread.joinable())
+      wait();
+  }
+
+  /// Stops all ranks as soon as `when` holds; false if the job ended before.
+  bool stop(std::function<bool()> when) {
+    moment = std::move(when);
+    wanted = SIGSTOP;
+    while (wanted != 0 && !hasEnded)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return wanted == 0;
+  }
+  /// Lets the ranks go on, and waits until the job has ended.
+  JobResult wait() {
+    moment = [] { return true; };
+    wanted = SIGCONT;
+    thread.join();
+    return result;
+  }
+
+private:
+  void look(const std::map<int64_t, int> &pids) {
+    if (wanted == 0 || static_cast<int64_t>(pids.size()) < ranks || !moment())
+      return;
+    for (const auto &[rank, pid] : pids)
+      ::kill(pid, wanted);
+    wanted = 0;
+  }
+
+  const int64_t ranks;
+  Job job;
+  JobResult result;
+  std::function<bool()> moment;
+  std::atomic<int> wanted{0}; ///< a signal for the ranks; 0: none
+  std::atomic<bool> hasEnded{false};
+  std::thread thread;
+};
+
+/// What all ranks of the job that lost say.
+void expectLost(const JobResult &result, int64_t winner) {
+  EXPECT_GT(result.exitStatus, 0) << result.describe();
+  const std::string text = absl::StrCat("now belongs to job ", winner, " (process ");
+  for (size_t rank = 0; rank < result.rankStatuses.size(); ++rank) {
+    EXPECT_EQ(result.rankStatuses[rank], 1) << result.describe();
+    EXPECT_TRUE(absl::StrContains(result.rankOutputs[rank], text)) << result.describe();
+    EXPECT_TRUE(absl::StrContains(result.rankOutputs[rank], " on host ")) << result.describe();
+    EXPECT_TRUE(absl::StrContains(result.rankOutputs[rank], ", begun 20")) << result.describe();
+  }
+}
+
+/// A job, and a successor that begins while the first one trains or is stopped.
+class Succession {
+public:
+  explicit Succession(std::mt19937 &random) : random(random), directory(makeWorkDirectory()) {}
+
+  /// The first job is stopped until the second has ended.
+  void runWithPause() {
+    const int64_t ranks = draw(3);
+    RunningJob first(directory, ranks, firstOf(ranks, kForever));
+    ASSERT_TRUE(first.stop(atRandomMoment(/*milliseconds=*/400)));
+    const int64_t steps = newestStep(checkpoints) + 40;
+    runSecond(steps);
+    const std::map<std::string, std::string> written = filesOf(checkpoints, 2);
+    EXPECT_EQ(written.size(), 6u);
+    expectLost(first.wait(), 2);
+    EXPECT_EQ(filesOf(checkpoints, 2), written);
+    runThird(steps);
+  }
+
+  /// The first job trains and saves until it finds the second, and has `steps` steps to do. Returns whether it found
+  /// it; it may have ended before.
+  bool runBesideEachOther(int64_t steps) {
+    const int64_t ranks = draw(3);
+    RunningJob first(directory, ranks, firstOf(ranks, steps));
+    const std::function<bool()> isTime = atRandomMoment(/*milliseconds=*/50);
+    for (const auto limit = Clock::now() + std::chrono::seconds(60); !isTime() && Clock::now() < limit;)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    runSecond(steps);
+    const std::map<std::string, std::string> written = filesOf(checkpoints, 2);
+    const JobResult result = first.wait();
+    EXPECT_EQ(filesOf(checkpoints, 2), written);
+    runThird(steps);
+    if (result.succeeded())
+      return false;
+    expectLost(result, 2);
+    return true;
+  }
+
+private:
+  int64_t draw(int64_t limit) { return 1 + static_cast<int64_t>(random() % limit); }
+  Command jobOf(int64_t ranks, int64_t steps, const std::vector<std::string> &arguments) {
+    return gptOf(ranks, draw(4) - 1, steps, with({"--checkpoint=c"}, arguments));
+  }
+  Command firstOf(int64_t ranks, int64_t steps) { return jobOf(ranks, steps, {"--checkpoint-every=1"}); }
+
+  void runSecond(int64_t steps) {
+    const int64_t ranks = draw(3);
+    const JobResult second =
+        runIn(directory, ranks,
+              jobOf(ranks, steps, {"--resume=c", "--checkpoint-every=1", "--keep=3", "--save-variables=second"}));
+    EXPECT_TRUE(second.succeeded()) << second.describe();
+  }
+
+  /// Who resumes goes on from the second job's last step, and has what was trained without any stop.
+  void runThird(int64_t steps) {
+    const int64_t ranks = draw(3);
+    const JobResult third = runIn(directory, ranks, jobOf(ranks, steps, {"--resume=c", "--save-variables=third"}));
+    EXPECT_TRUE(third.succeeded()) << third.describe();
+    EXPECT_EQ(readFile(directory + "/third"), readFile(directory + "/second")) << "not the second job's variables";
+    const Trained whole = train(directory, 2, gptOf(2, 1, steps, {}));
+    EXPECT_EQ(readFile(directory + "/third"), whole.variables);
+  }
+
+  /// Returns what holds from up to so many milliseconds after the first checkpoint on; mostly while one is written.
+  std::function<bool()> atRandomMoment(int64_t milliseconds) {
+    const auto after = std::chrono::milliseconds(random() % milliseconds);
+    const bool whileWriting = random() % 4 != 0;
+    return [this, after, whileWriting, begun = std::optional<Clock::time_point>()]() mutable {
+      if (newestStep(checkpoints) == 0)
+        return false;
+      begun = begun.value_or(Clock::now());
+      if (Clock::now() - *begun < after)
+        return false;
+      for (int look = 0; whileWriting && look < 2000 && !isWriting(checkpoints); ++look)
+        ;
+      return true;
+    };
+  }
+
+  std::mt19937 &random;
+  const std::string directory, checkpoints = directory + "/c";
+};
+
+unsigned seedOf() {
+  const char *given = std::getenv("SPLITCAST_TEST_SEED");
+  const unsigned seed = given ? static_cast<unsigned>(std::atoll(given)) : std::random_device()();
+  std::cout << "SPLITCAST_TEST_SEED=" << seed << "\n";
+  return seed;
+}
+
+TEST(CheckpointOwner, AStoppedJobGoesOnBehindItsSuccessor) {
+  std::mt19937 random(seedOf());
+  for (int round = 0; round < ROUNDS && !HasFailure(); ++round)
+    Succession(random).runWithPause();
+}
+
+TEST(CheckpointOwner, AJobBeginsWhileAnotherSaves) {
+  std::mt19937 random(seedOf());
+  int64_t steps = 150;
+  for (int round = 0; round < (ROUNDS + 1) / 2 && !HasFailure(); ++round)
+    for (int attempt = 0; !Succession(random).runBesideEachOther(steps) && !HasFailure(); ++attempt, steps *= 2)
+      ASSERT_LT(attempt, 6) << "the first job always ends before it finds the second";
+}
+
+/// One of two goes on; the other is refused, or finds that it is no longer the owner.
+TEST(CheckpointOwner, TwoBeginTogether) {
+  std::mt19937 random(seedOf());
+  for (int round = 0; round < (ROUNDS + 1) / 2 && !HasFailure(); ++round) {
+    const std::string directory = makeWorkDirectory();
+    const auto command = [&](const std::string &variables) {
+      return gptOf(2, 2, 30, {"--checkpoint=c", "--checkpoint-every=1", "--save-variables=" + variables});
+    };
+    RunningJob first(directory, 2, command("first"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 100));
+    RunningJob second(directory, 2, command("second"));
+    const JobResult results[] = {first.wait(), second.wait()};
+    const bool firstWins = results[0].succeeded();
+    EXPECT_NE(firstWins, results[1].succeeded()) << results[0].describe() << results[1].describe();
+    const JobResult &lost = results[firstWins ? 1 : 0];
+    EXPECT_TRUE(absl::StrContains(lost.describe(), "now belongs to job 2 (process ") ||
+                absl::StrContains(lost.describe(), "continue from it with --resume=c"))
+        << lost.describe();
+    EXPECT_FALSE(std::filesystem::exists(directory + (firstWins ? "/second" : "/first")));
+    const JobResult resumed = runIn(directory, 1, gptOf(1, 0, 30, {"--resume=c", "--save-variables=resumed"}));
+    ASSERT_TRUE(resumed.succeeded()) << resumed.describe();
+    EXPECT_EQ(readFile(directory + "/resumed"), readFile(directory + (firstWins ? "/first" : "/second")));
+  }
+}
+
+} // namespace
+} // namespace splitcast

@@ -1,0 +1,35 @@
+//===- Kinds.h - Structured graphs -----------------------------------------------------===//
+//
+// Free graphs (FunctionBuilder.h) hold everything, but rarely together what users have together. A fifth of all seeds
+// have models, each with a step that runs twice, of one of four kinds:
+//
+//   recomputed blocks   on [dp, tp]: one or two blocks of attention or of two layers, with residual sums; weights,
+//                       biases and scales are whole or split along tp, and some are tied; positions are pooled. The
+//                       second configuration recomputes.
+//   norms of batches in a pipeline
+//                       on [pp, dp]: layers at stages, normalized by statistics of the whole batch, in micro-batches,
+//                       most of one row per rank. The second configuration recomputes.
+//   masked scores       on [dp, tp]: scores of keys that are not seen are replaced by, or added to, -1e9, the lowest
+//                       float, -infinity or NaN; what is not seen has magnitudes from 1e4 to 1e30.
+//   wide addends        reproducible steps on 1 to 4 ranks in 1 to 12 micro-batches, with gradients whose addends are
+//                       from 1e-40 to 1e30, of f32 or f64, many of them square
+//
+// Data are tenths, which sums round, so that bits show their order; those of wide addends are integers times powers of
+// two, and nearly all exact.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_TESTS_PROPERTY_KINDS_H
+#define SPLITCAST_TESTS_PROPERTY_KINDS_H
+
+#include "tests/property/GraphGenerator.h"
+
+#include <optional>
+
+namespace splitcast::property {
+
+/// Returns the graph of the seed if it is of a kind. Whether it is depends on the seed alone.
+std::optional<GeneratedGraph> generateOfKind(uint64_t seed, mlir::MLIRContext &context);
+
+} // namespace splitcast::property
+
+#endif // SPLITCAST_TESTS_PROPERTY_KINDS_H

@@ -1,0 +1,142 @@
+//===- WideAddendsTest.cc - Reproducible steps whose addends are of all magnitudes --------===//
+//
+// Random steps of 12 micro-batches of one row, whose elements are from 1e-40 to 1e30, some of them the opposite of
+// others: one rank computes all, or four compute three each, or each of twelve one. All have the same bits, and a
+// gradient is the sum of its addends, rounded once.
+//
+//===----------------------------------------------------------------------===//
+#include "examples/common/ExactSum.h"
+#include "tests/differential/EveryPass.h"
+#include "tests/differential/SessionRun.h"
+#include "tests/property/Random.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <optional>
+
+namespace splitcast::property {
+namespace {
+
+using differential::Configuration;
+using differential::Tensor;
+
+constexpr int64_t kRows = 12;
+
+/// The gradient of @w is the sum of the rows of x: an addend is a row. That of @v is made by other ops.
+constexpr const char *kModule = R"(
+#p = #sbp.placement<"cpu", [dp = RANKS]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<COLUMNSxELEMENT> init #sbp.constant<0.0>
+sbp.variable @v : tensor<COLUMNSx3xELEMENT> init #sbp.constant<0.5>
+func.func @train(%x: tensor<12xCOLUMNSxELEMENT, #S0>) -> tensor<ELEMENT, #sbp.nd<#p, [B]>> {
+  %w = sbp.read @w : tensor<COLUMNSxELEMENT>
+  %v = sbp.read @v : tensor<COLUMNSx3xELEMENT>
+  %a = nn.mul %x, %w : (tensor<12xCOLUMNSxELEMENT, #S0>, tensor<COLUMNSxELEMENT>) -> tensor<12xCOLUMNSxELEMENT>
+  %b = nn.matmul %x, %v : (tensor<12xCOLUMNSxELEMENT, #S0>, tensor<COLUMNSx3xELEMENT>) -> tensor<12x3xELEMENT>
+  %c = nn.UNARY %b : (tensor<12x3xELEMENT>) -> tensor<12x3xELEMENT>
+  %s = nn.reduce_sum %a {dims = array<i64: 0, 1>} : (tensor<12xCOLUMNSxELEMENT>) -> tensor<ELEMENT>
+  %t = nn.reduce_sum %c {dims = array<i64: 0, 1>} : (tensor<12x3xELEMENT>) -> tensor<ELEMENT>
+  %l = nn.add %s, %t : (tensor<ELEMENT>, tensor<ELEMENT>) -> tensor<ELEMENT>
+  nn.minimize %l : tensor<ELEMENT> with #nn.OPTIMIZER
+  %r = sbp.boxing %l : tensor<ELEMENT> -> tensor<ELEMENT, #sbp.nd<#p, [B]>>
+  return %r : tensor<ELEMENT, #sbp.nd<#p, [B]>>
+})";
+
+struct Program {
+  bool isSgd, isDouble;
+  int64_t columns;
+  std::string text;
+};
+
+Program drawProgram(Random &random) {
+  const bool isSgd = random.chance(60), isDouble = random.chance(25);
+  const int64_t columns = random.between(1, 9);
+  const std::string optimizer = isSgd ? "sgd<lr = 1.0>"
+                                      : random.pick(std::vector<std::string>{"lion<lr = 0.125>", "momentum<lr = 0.5>",
+                                                                             "adam<lr = 0.125>", "lamb<lr = 0.125>"});
+  const std::string unary = random.pick(std::vector<std::string>{"relu", "neg", "tanh"});
+  return {isSgd, isDouble, columns,
+          absl::StrReplaceAll(kModule, {{"COLUMNS", absl::StrCat(columns)},
+                                        {"ELEMENT", isDouble ? "f64" : "f32"},
+                                        {"UNARY", unary},
+                                        {"OPTIMIZER", optimizer}})};
+}
+
+/// Numbers of f32 from 2^-133 (1e-40) to 2^99 (1e30), in each row of a pair the opposite of the other with a chance of
+/// a third: only what is small is left of such a column.
+Tensor drawRows(Random &random, int64_t columns, mlir::Type element) {
+  Tensor rows = Tensor::zeros({kRows, columns}, element);
+  for (int64_t column = 0; column < columns; ++column)
+    for (int64_t row = 0; row < kRows; ++row) {
+      double &to = rows.floats[row * columns + column];
+      const int exponent = static_cast<int>(random.between(-133, 99));
+      const double drawn = std::ldexp(static_cast<double>(random.between(-(1 << 24), 1 << 24)), exponent - 24);
+      to = random.chance(33) && row > 0 ? -rows.floats[(row - 1) * columns + column] : static_cast<float>(drawn);
+    }
+  return rows;
+}
+
+/// Returns the new value of @w for SGD with a rate of 1: 0 minus the sums of the columns.
+Tensor minusSums(const Tensor &rows) {
+  Tensor result = Tensor::zeros({rows.shape[1]}, rows.elementType);
+  for (int64_t column = 0; column < rows.shape[1]; ++column) {
+    ExactSum sum;
+    for (int64_t row = 0; row < kRows; ++row)
+      sum.add(rows.floats[row * rows.shape[1] + column]);
+    result.floats[column] = rows.elementType.isF64() ? -sum.value() : -static_cast<float>(sum.value());
+  }
+  return result;
+}
+
+absl::StatusOr<differential::Outcome> runOn(int64_t ranks, const Program &program, const Tensor &rows, Random &random,
+                                            mlir::MLIRContext &context) {
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(
+      absl::StrReplaceAll(program.text, {{"RANKS", absl::StrCat(ranks)}}), &context);
+  if (!module)
+    return absl::InvalidArgumentError("the module does not parse");
+  Configuration configuration;
+  configuration.reproducible = true;
+  configuration.microBatches = kRows / ranks;
+  configuration.stage = static_cast<int>(random.between(0, 3));
+  configuration.order = random.chance(50) ? sbp::AccumulateOrder::PerStep : sbp::AccumulateOrder::PerMicroBatch;
+  auto outcome =
+      differential::runSessions(*module, {{"train", {rows}}}, configuration, testing::TempDir() + "/objects");
+  return outcome.ok() ? absl::StatusOr<differential::Outcome>(std::move(outcome->outcome)) : outcome.status();
+}
+
+TEST(WideAddends, TwelveHaveTheSameBitsOnOneFourAndTwelveRanks) {
+  std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
+  for (uint64_t seed = FIRST; seed < FIRST + PROGRAMS; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    Random random(seed);
+    const Program program = drawProgram(random);
+    mlir::Builder b(context.get());
+    const mlir::Type element = program.isDouble ? mlir::Type(b.getF64Type()) : mlir::Type(b.getF32Type());
+    const Tensor rows = drawRows(random, program.columns, element);
+    std::optional<differential::Outcome> first;
+    for (int64_t ranks : {1, 4, 12}) {
+      absl::StatusOr<differential::Outcome> outcome = runOn(ranks, program, rows, random, *context);
+      ASSERT_TRUE(outcome.ok()) << outcome.status() << program.text;
+      if (first) {
+        const absl::Status same = differential::compare(*first, *outcome, differential::Agreement::Bits);
+        EXPECT_TRUE(same.ok()) << ranks << " ranks: " << same << program.text;
+      } else {
+        first = *std::move(outcome);
+      }
+    }
+    if (!program.isSgd)
+      continue;
+    const Tensor expected = minusSums(rows);
+    for (int64_t column = 0; column < program.columns; ++column)
+      EXPECT_EQ(first->variables.at("w").floats[column], expected.floats[column])
+          << "column " << column << program.text;
+  }
+}
+
+} // namespace
+} // namespace splitcast::property

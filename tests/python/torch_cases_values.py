@@ -1,0 +1,318 @@
+"""Values of all kinds that a loss changes, or a program between steps; memory that others hold; gradients and sums at the
+ends of ranges. Run on one and on three ranks by torch_check.py, as torch_cases_changes.py."""
+from __future__ import annotations
+
+import collections
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import splitcast.torch
+import torch
+import torch.nn as nn
+
+from torch_cases_changes import Config, Penalty, X, compiled, line, refused, rows, run_cases, square
+
+
+class Stateful(nn.Module):
+    """Has a value, and a function of it and of a layer's result, which may change it."""
+
+    def __init__(self, value: Any, act: Callable[[nn.Module, torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.l, self.value, self.act = line(), value, act
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.act(self, self.l(x))
+
+
+def counted(m: nn.Module, y: torch.Tensor) -> torch.Tensor:
+    m.value[0] += 1
+    return y * m.value[0]
+
+
+def toggled(m: nn.Module, y: torch.Tensor) -> torch.Tensor:
+    m.value = "b" if m.value == "a" else "a"
+    return y * 2 if m.value == "a" else y
+
+
+def states_of_all_kinds() -> str:
+    """Values that forward changes, of each kind; and those that it makes itself, which are no state."""
+    changing = {
+        "array": (np.ones(1), counted), "text": ("a", toggled), "tensors": ([torch.ones(1)], counted),
+        "deque": (collections.deque([1]), lambda m, y: (m.value.append(len(m.value)), y * len(m.value))[1]),
+        "set": ({1}, lambda m, y: (m.value.add(len(m.value) + 1), y * len(m.value))[1]),
+        "cycle": (itertools.cycle([1.0, 2.0]), lambda m, y: y * next(m.value)),
+        "nested": ({"a": {"n": [0]}}, lambda m, y: (m.value["a"]["n"].append(1), y)[1]),
+        "slots": (Config(), lambda m, y: (setattr(m.value, "tau", m.value.tau + 1), y / m.value.tau)[1]),
+        "flag": (None, lambda m, y: (m.l.weight.requires_grad_(False), y)[1])}
+    for name, (value, act) in changing.items():
+        said = refused("change", lambda value=value, act=act: compiled(Stateful(value, act), square))
+        if said != "ok":
+            return f"{name} {said}"
+    compiled(Stateful(None, lambda m, y: Penalty().counted(y) + y), square)
+    box, cache = Config(), {}
+    box.before = None
+
+    def carried(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        before, box.before = box.before, m(x).detach()
+        return square(m, x) + (0.0 if before is None else before.mean())
+
+    def cached(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        if "w" not in cache:
+            cache["w"] = torch.ones(4)
+        return (m(x) * cache["w"].mul_(1.5)).square().mean()
+
+    def local(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        features, counts = [], [0]
+
+        def keep(y: torch.Tensor) -> torch.Tensor:
+            features.append(y)
+            counts[0] += 1
+            return y
+        box.last = keep(m(x)).detach()  # which nothing reads
+        return (features[0]**2).mean() * counts[0]
+
+    for loss, text in ((carried, "before"), (cached, "cache")):
+        said = refused(rf"changes .*{text}", lambda loss=loss: compiled(line(), loss, evaluate=False))
+        if said != "ok":
+            return f"{text} {said}"
+    if abs(compiled(line(), local).step({"x": rows()}) - square(line(), X).item()) > 1e-6:
+        return "a list of the loss's own"
+    for left, of in ((True, "ok"), (False, "refused")):  # settings that are left to the model, and modes of a first step
+        settings = Config()
+        settings.kind = None
+
+        def first(m: nn.Module, y: torch.Tensor, holder: Any, left: bool = left) -> torch.Tensor:
+            is_first, holder.kind = holder.kind is None, "later"
+            return y * (torch.tensor([2.0] * 4) if is_first and not left else torch.tensor([1.0] * 4))
+
+        inner, outer = Stateful(None, lambda m, y: first(m, y, m)), lambda m, x: first(m, m(x), settings).square().mean()
+        inner.kind = None
+        for model, loss in ((inner, square), (line(), outer)):
+            said = refused("is None before|sets it", lambda model=model, loss=loss: compiled(model, loss))
+            if (said == "ok") != (of == "refused"):
+                return f"a setting: {said}"
+    return "ok"
+
+
+def values_of_all_kinds() -> str:
+    """Values that a program changes between steps, of each kind."""
+    import array
+    import contextvars
+    import multiprocessing
+    import threading
+    variable, local = contextvars.ContextVar("variable", default=1.0), threading.local()
+    local.v = 1.0
+    rates = torch.optim.SGD(line().parameters(), 1.0)
+    holders: dict[str, tuple[Any, Callable[[Any], float], Callable[[Any], object]]] = {
+        "array.array": (array.array("d", [1.0]), lambda h: h[0], lambda h: h.__setitem__(0, 2.0)),
+        "chain": (collections.ChainMap({"v": 1.0}), lambda h: h["v"], lambda h: h.update(v=2.0)),
+        "shared": (multiprocessing.Value("d", 1.0), lambda h: h.value, lambda h: setattr(h, "value", 2.0)),
+        "context": (variable, lambda h: h.get(), lambda h: h.set(2.0)),
+        "thread": (local, lambda h: h.v, lambda h: setattr(h, "v", 2.0)),
+        "rate": (rates, lambda h: h.param_groups[0]["lr"], lambda h: h.param_groups[0].update(lr=2.0))}
+    for name, (holder, read, change) in holders.items():
+        trainer = compiled(line(), lambda m, x, h=holder, read=read: square(m, x) * read(h))
+        trainer.step({"x": rows()})
+        change(holder)
+        said = refused(r"is .*2\.0|x00@", lambda trainer=trainer: trainer.step({"x": rows()}))
+        if said != "ok":
+            return f"{name} {said}"
+    model = Stateful(torch.tanh, lambda m, y: m.value(y))
+    trainer = compiled(model, square)
+    model.value = torch.sin
+    return refused("value is", lambda: trainer.step({"x": rows()}))
+
+
+def behind_gradients() -> str:
+    """Changes in place that eager PyTorch passes gradients by, and modes that an export leaves out."""
+    def filled(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        y = m(x)
+        with torch.no_grad():
+            y[:, 0] = 0.5
+        return (y**2).mean()
+
+    def shared(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        y = m(x)
+        y.detach().mul_(2.0)
+        return (y**2).mean()
+
+    def inferred(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        with torch.inference_mode():
+            y = m(x)
+        return (m(x) * y).mean()
+
+    outcomes = [refused(text, lambda loss=loss: compiled(line(), loss)) for text, loss in
+                (("within torch.no_grad", filled), ("by detach", shared), ("inference_mode", inferred))]
+    model, eager = line(), line()
+    trainer = compiled(model, lambda m, x: nn.functional.gaussian_nll_loss(m(x), x, m(x)**2, eps=0.5))
+    trainer.step({"x": rows()})
+    nn.functional.gaussian_nll_loss(eager(X), X, eager(X)**2, eps=0.5).backward()
+    right = eager.weight.detach() - 0.1 * eager.weight.grad
+    if not torch.allclose(trainer.state_dict()["weight"], right, rtol=1e-9):
+        return "gaussian_nll_loss has another gradient"
+    return next((each for each in outcomes if each != "ok"), "ok")
+
+
+def memory_that_others_hold() -> str:
+    """A NumPy array keeps its parameter's memory; views of one storage, exchanged data and other trainers are seen."""
+    model, eager = line(), line()
+    array, before = model.weight.detach().numpy(), model.weight.detach().numpy().copy()
+    trainer = compiled(model, square, rate=0.0)
+    if not np.array_equal(array, before):
+        return "compile() moves the memory of a NumPy array"
+    array *= 0.5
+    with torch.no_grad():
+        eager.weight.mul_(0.5)
+    if abs(trainer.step({"x": rows()}) - square(eager, X).item()) > 1e-9:
+        return "a write through a NumPy array is lost"
+    flat = torch.linspace(-1.0, 1.0, 20)
+    model.weight.data, model.bias.data = flat[:16].view(4, 4), flat[16:]
+    trainer = compiled(model, square, rate=0.0)
+    model.bias.data.add_(1.0)
+    if abs(trainer.step({"x": rows()}) - square(model, X).item()) > 1e-9:
+        return "a write to a part of a storage is lost"
+    trainer.write_back()
+    average, old = torch.zeros(4), model.bias.data
+    for data in (average, old):
+        model.bias.data = data
+        if abs(trainer.step({"x": rows()}) - square(model, X).item()) > 1e-9:
+            return "data that is exchanged is lost"
+        trainer.write_back()
+    critic = compiled(eager, square)
+    actor = compiled(model, lambda m, x: ((m(x) - eager(x))**2).mean(), rate=0.0)
+    critic.step({"x": rows()})
+    said = refused("another trainer", lambda: actor.step({"x": rows()}))
+    critic.write_back()
+    if abs(actor.step({"x": rows()}) - ((model(X) - eager(X))**2).mean().item()) > 1e-9:
+        return "what another trainer has written back is lost"
+    return said
+
+
+def like_eager(function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, rtol: float) -> bool:
+    """Whether the loss, and the gradient of a matrix that x is multiplied by, are those of eager PyTorch."""
+    model, eager = [nn.Linear(4, 4, bias=False, dtype=x.dtype) for _ in range(2)]
+    for each in (model, eager):
+        with torch.no_grad():
+            each.weight.copy_(torch.eye(4))
+    trainer = splitcast.torch.compile(model, lambda m, x: function(m(x)).mean(), {"x": rows(x)},
+                                      torch.optim.SGD(model.parameters(), 1.0))
+    ours, loss = trainer.step({"x": rows(x)}), function(eager(x)).mean()
+    loss.backward()
+    gradient = eager.weight.detach() - trainer.state_dict()["weight"]
+    return abs(ours - loss.item()) <= rtol * abs(loss.item()) and torch.allclose(
+        gradient, eager.weight.grad, rtol=rtol, atol=1e-7)
+
+
+def ends_of_ranges() -> str:
+    """Gradients at 0, sums with infinities, and what has no digits left as a difference."""
+    x = X.abs()
+    x[:, 1] = 0.0
+    of_x = {"power": lambda y: y**1.5, "sinc": torch.sinc, "cumsum": lambda y: torch.cumsum(
+        torch.cat([y, torch.full((len(y), 1), -torch.inf)], 1), 1)[:, :4]}
+    bce = nn.functional.binary_cross_entropy_with_logits
+    for at, right in ((40.0, 1.0), (-40.0, 0.0), (torch.nan, torch.nan)):  # at the ends of formulas
+        wide = torch.eye(4) * at
+        trainer = splitcast.torch.compile(model := nn.Linear(4, 4, bias=False), lambda m, x: bce(
+            m.weight, torch.zeros_like(m.weight)) * 16 + 0 * m(x).sum(), {"x": rows(X)},
+            torch.optim.SGD(model.parameters(), 1.0))
+        trainer.load_state_dict({"weight": wide})
+        loss = trainer.step({"x": rows(X)})
+        slope = (wide - trainer.state_dict()["weight"])[0, 0].item()
+        if repr(round(slope, 6)) != repr(right) or (loss != loss) != (at != at):
+            return f"logits of {at}"
+    large, small = [torch.linspace(*ends, X.numel()).view(X.shape) for ends in ((6.0, 9.0), (-12.0, -6.0))]
+    f = nn.functional
+    of_large = {"celu": lambda y: f.celu(y * 20), "softplus": f.softplus, "tanh": lambda y: (1.0 - y.tanh() + 1e-6).log(),
+                "sigmoid": lambda y: -(1.0 - y.sigmoid() + 1e-6).log(),
+                "of true ones": lambda y: f.binary_cross_entropy_with_logits(y, torch.ones_like(y)) * 1e4}
+    of_small = {"softplus": lambda y: f.softplus(y) * 1e4, "cosh": lambda y: y.exp().cosh().log() * 1e4,
+                "of false ones": lambda y: f.binary_cross_entropy(y.sigmoid(), torch.zeros_like(y)) * 1e4}
+    for functions, at, rtol in ((of_x, x, 1e-5), (of_large, large, 3e-2), (of_small, small, 1e-4)):
+        for name, function in functions.items():
+            if not like_eager(function, at, rtol):
+                return name
+    return "ok"
+
+
+def what_remains() -> str:
+    """Remainders and rounded quotients by numbers that have no exact quotient, in both types and of both signs."""
+    numbers = torch.tensor([0.1, 0.3, -0.7, 2.0])
+    for dtype in (torch.float32, torch.float64):
+        x = (torch.arange(X.numel()).view(X.shape) - 10).to(dtype) * 0.1
+        for name, function in {
+                "%": lambda y: (y % 0.1 + 1.0)**2, "% tensor": lambda y: (y % numbers.to(y.dtype) + 1.0)**2,
+                "fmod": lambda y: (y.fmod(0.1) + 1.0)**2,
+                "floor": lambda y: y.div(0.1, rounding_mode="floor") * y,
+                "trunc": lambda y: y.div(numbers.to(y.dtype), rounding_mode="trunc") * y,
+                "% infinity": lambda y: (y % torch.inf).clamp(max=5.0)}.items():
+            if not like_eager(function, x, 1e-5):
+                return f"{name} of {dtype}"
+    return "ok"
+
+
+def of_the_loss() -> str:
+    """What a loss may make itself, functions within it; the optimizer's state, which is not the trainer's."""
+    labels = torch.arange(len(X)) % 4
+
+    def within(m: nn.Module, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        def part(p: torch.Tensor) -> torch.Tensor:
+            return ((p - x)**2).mean()
+        weighted = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 2.0, 3.0, 4.0]))(m(x), y)
+        return part(m(x)) + weighted + sum(part(m(x)[:, [i]]) for i in range(2))
+
+    model, eager = line(), line()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+    batch = {"x": rows(), "y": rows(labels)}
+    trainer = splitcast.torch.compile(model, within, batch, optimizer)
+    if abs(trainer.step(batch) - within(eager, X, labels).item()) > 1e-6:
+        return "another loss"
+    said = refused("is emptied", optimizer.state.clear)
+    optimizer.state = collections.defaultdict(dict)
+    said = said if said != "ok" else refused("a new state", lambda: trainer.step(batch))
+    jvp = refused("jvp of a module", lambda: compiled(line(), lambda m, x: torch.func.jvp(
+        lambda z: z.softmax(-1), (m(x),), (torch.ones_like(x),))[1].sum()))
+    return "PyTorch is not as it was" if type(within(eager, X, labels)) is not torch.Tensor else (
+        said if said != "ok" else jvp)
+
+
+class Loop:
+    """A program's own trainer, whose methods are losses, and which has the optimizer and its scheduler."""
+
+    def __init__(self) -> None:
+        self.model = line()
+        self.optimizer = torch.optim.SGD(self.model.parameters(), 0.1, momentum=0.9)
+        self.scheduler = torch.optim.lr_scheduler.StepLR(self.optimizer, 1, gamma=0.5)
+
+    def plain(self, m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.normalize(m(x)).square().sum() / len(x) + square(m, x)
+
+    def with_rate(self, m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        return square(m, x) * float(self.scheduler.get_last_lr()[0])
+
+
+def optimizers_that_the_loss_holds() -> str:
+    """Their rates are followed; a loss that computes with a rate is refused when it changes."""
+    ours, eager, reading = Loop(), Loop(), Loop()
+    trainer = splitcast.torch.compile(ours.model, ours.plain, {"x": rows()}, ours.optimizer)
+    other = splitcast.torch.compile(reading.model, reading.with_rate, {"x": rows()}, reading.optimizer)
+    other.step({"x": rows()})
+    for _ in range(3):
+        loss = eager.plain(eager.model, X)
+        if abs(trainer.step({"x": rows()}) - loss.item()) > 1e-6:
+            return "another loss"
+        eager.optimizer.zero_grad()
+        loss.backward()
+        eager.optimizer.step()
+        for each in (ours, eager):
+            each.scheduler.step()
+    reading.scheduler.step()
+    return refused("scheduler.* is ", lambda: other.step({"x": rows()}))
+
+
+if __name__ == "__main__":
+    run_cases({"states of all kinds": states_of_all_kinds, "values of all kinds": values_of_all_kinds,
+               "behind gradients": behind_gradients, "memory that others hold": memory_that_others_hold,
+               "ends of ranges": ends_of_ranges, "what remains": what_remains, "of the loss": of_the_loss,
+               "optimizers that the loss holds": optimizers_that_the_loss_holds})

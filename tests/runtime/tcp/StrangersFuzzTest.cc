@@ -1,0 +1,255 @@
+//===- StrangersFuzzTest.cc - Bytes that no rank sends ----------------------===//
+//
+// Draws damaged handshakes, and damaged headers of running connections, from a seed that is printed.
+//
+//   SPLITCAST_FUZZ_MESSAGES   how many of each kind (2000)
+//   SPLITCAST_FUZZ_SEED       where to begin (1); message i has the seed of the first plus i
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/tcp/TcpHandshake.h"
+#include "runtime/tcp/TcpMesh.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/time/clock.h"
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iostream>
+#include <random>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utility>
+
+namespace splitcast::runtime {
+namespace {
+
+constexpr char kSecret[] = "a secret of the job";
+
+int64_t setting(const char *name, int64_t usual) {
+  const char *text = std::getenv(name);
+  int64_t value = usual;
+  EXPECT_TRUE(!text || absl::SimpleAtoi(text, &value)) << name;
+  return value;
+}
+
+class Draw {
+public:
+  explicit Draw(int64_t seed) : engine(seed) {}
+  int64_t below(int64_t bound) { return static_cast<int64_t>(engine() % static_cast<uint64_t>(bound)); }
+  bool once(int64_t in) { return below(in) == 0; }
+  uint64_t word() { return engine(); }
+  std::string bytes(int64_t count) {
+    std::string text;
+    while (static_cast<int64_t>(text.size()) < count)
+      text.push_back(static_cast<char>(engine()));
+    return text;
+  }
+  /// A number as strangers like it: small, at an end of a type's range, or any.
+  int64_t number() {
+    constexpr int64_t kEnds[] = {
+        0, -1, 1, INT64_MAX, INT64_MIN, INT32_MAX, int64_t{1} << 30, (int64_t{1} << 30) + 1, 32767, 32768};
+    return once(3) ? below(100) : once(2) ? kEnds[below(std::size(kEnds))] : static_cast<int64_t>(word());
+  }
+
+private:
+  std::mt19937_64 engine;
+};
+
+/// Changes a text: flips a bit, or sets, removes, inserts or repeats bytes.
+void damage(std::string &text, Draw &draw) {
+  const int64_t size = static_cast<int64_t>(text.size()), at = draw.below(size), count = 1 + draw.below(size - at);
+  switch (draw.below(5)) {
+  case 0:
+    text[at] = static_cast<char>(text[at] ^ (1 << draw.below(8)));
+    return;
+  case 1:
+    text.replace(at, count, draw.bytes(count));
+    return;
+  case 2:
+    text.erase(at, count);
+    return;
+  case 3:
+    text.insert(at, draw.bytes(1 + draw.below(200)));
+    return;
+  default:
+    text.insert(at, text.substr(at, count));
+  }
+}
+
+/// Runs `test` for each message, until one fails.
+void forEachMessage(void (*test)(Draw &draw)) {
+  const int64_t first = setting("SPLITCAST_FUZZ_SEED", 1), count = setting("SPLITCAST_FUZZ_MESSAGES", 2000);
+  std::cout << count << " messages from seed " << first << "\n";
+  for (int64_t seed = first; seed < first + count && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("SPLITCAST_FUZZ_SEED=" + std::to_string(seed));
+    Draw draw(seed);
+    test(draw);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Handshakes
+//===----------------------------------------------------------------------===//
+
+/// Gives the bytes to the handshake in pieces. What it does not want any more is left.
+absl::Status takeAll(Handshake &handshake, absl::string_view bytes, Draw &draw) {
+  while (!bytes.empty() && handshake.wanted() > 0) {
+    const size_t count = std::min<size_t>(bytes.size(), 1 + draw.below(handshake.wanted()));
+    if (absl::Status status = handshake.take(bytes.substr(0, count)); !status.ok())
+      return status;
+    bytes.remove_prefix(count);
+  }
+  return absl::OkStatus();
+}
+
+/// One side's messages are damaged, or come from a side that does not know the secret. They are accepted only if no
+/// byte that counts has changed.
+void handshake(Draw &draw) {
+  using Side = Handshake::Side;
+  const bool knowsSecret = !draw.once(3);
+  const Membership self{draw.below(4), 4, 1, 0, 99};
+  const Membership said{draw.number(), draw.number(), draw.word(), draw.word(), draw.number()};
+  Handshake connects =
+      *Handshake::begin(Side::Connects, draw.once(2) ? self : said, knowsSecret ? kSecret : draw.bytes(draw.below(40)));
+  Handshake accepts = *Handshake::begin(Side::Accepts, self, kSecret);
+  const std::string greeting = connects.takeOutput();
+  std::string sent = greeting;
+  const bool damagesGreeting = draw.once(2);
+  if (damagesGreeting)
+    damage(sent, draw);
+  const absl::Status first = takeAll(accepts, sent, draw);
+  EXPECT_FALSE(accepts.isDone() && sent.size() < 128);
+  std::string answer = accepts.takeOutput();
+  if (!first.ok() || answer.empty())
+    return;
+  EXPECT_EQ(answer.size(), 128u);
+  if (!damagesGreeting && draw.once(2)) {
+    const std::string whole = answer;
+    damage(answer, draw);
+    const bool isSame = answer.substr(0, whole.size()) == whole;
+    const bool isTaken = takeAll(connects, answer, draw).ok() && connects.isDone();
+    EXPECT_TRUE(!isTaken || (isSame && knowsSecret));
+    return;
+  }
+  (void)takeAll(connects, answer, draw);
+  std::string proof = connects.takeOutput();
+  if (proof.empty() || accepts.wanted() < static_cast<int64_t>(proof.size()))
+    return;
+  const std::string whole = proof;
+  if (draw.once(2))
+    damage(proof, draw);
+  const bool isSame = proof.substr(0, whole.size()) == whole;
+  const bool isTaken = takeAll(accepts, proof, draw).ok() && accepts.isDone();
+  EXPECT_EQ(isTaken, knowsSecret && isSame && sent.substr(0, greeting.size()) == greeting);
+}
+
+TEST(StrangersFuzz, Handshakes) { forEachMessage(handshake); }
+
+//===----------------------------------------------------------------------===//
+// Running connections
+//===----------------------------------------------------------------------===//
+
+constexpr Frame kFrame{5, 4, 3, 2, 1};
+
+/// A mesh of two ranks, of which rank 1 is a bare socket.
+struct HalfMesh {
+  HalfMesh() {
+    int ends[2] = {-1, -1};
+    std::vector<Socket> sockets(2);
+    sockets[1] = Socket::open(
+        [&] { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0 ? ends[0] : -1; });
+    stranger = ends[1];
+    mesh = *TcpMesh::create(std::move(sockets));
+  }
+  ~HalfMesh() { close(stranger); }
+
+  std::shared_ptr<TcpMesh> mesh;
+  int stranger = -1;
+};
+
+struct Header {
+  int64_t bytes;
+  uint64_t transport;
+  int64_t tag;
+  Frame frame = kFrame;
+};
+
+int64_t residentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t pages = 0, resident = 0;
+  statm >> pages >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+/// A message that arrives whole, several with headers that strangers like, then any bytes. The receives are filled,
+/// wait, or get an error, and nothing is asked for that did not come.
+void header(Draw &draw) {
+  HalfMesh half;
+  int value = 0;
+  const auto early = half.mesh->receive(1, {1, 5}, kFrame, reinterpret_cast<std::byte *>(&value), 4);
+  const Header first{4, 1, 5};
+  std::string sent(reinterpret_cast<const char *>(&first), sizeof(first));
+  sent += "abcd";
+  bool isKnown = true;                       // whether all headers so far are such as ranks send
+  bool isForLate = false, hasUnlike = false; // whether there is a message for the second receive; of another frame
+  for (int64_t messages = draw.below(4); messages > 0; --messages) {
+    Header next{draw.number(), draw.once(2) ? 1 : draw.word(), draw.once(2) ? 5 : draw.number()};
+    if (draw.once(3))
+      next.frame.alike = draw.word();
+    sent.append(reinterpret_cast<const char *>(&next), sizeof(next));
+    isKnown = isKnown && next.bytes >= 0 && next.bytes <= int64_t{1} << 30 && next.transport != 0 && next.tag >= 0 &&
+              next.tag <= 32767;
+    if (isKnown && next.transport == 1 && next.tag == 5 && !std::exchange(isForLate, true))
+      hasUnlike = next.frame != kFrame;
+    if (!isKnown || next.bytes >= 1000)
+      break; // what follows would be contents
+    sent += draw.bytes(next.bytes);
+  }
+  if (isKnown)
+    sent += draw.bytes(draw.below(100));
+  ASSERT_EQ(send(half.stranger, sent.data(), sent.size(), MSG_NOSIGNAL), static_cast<ssize_t>(sent.size()));
+  std::array<std::byte, 64> place;
+  const auto late = half.mesh->receive(1, {1, 5}, kFrame, place.data(), draw.below(64));
+  absl::StatusOr<bool> done = false;
+  for (int i = 0; i < 200; ++i) // the mesh does not ask the system at every test
+    done = half.mesh->test(*early);
+  EXPECT_TRUE(done.ok() && *done) << done.status();
+  EXPECT_EQ(std::memcmp(&value, "abcd", 4), 0);
+  const absl::StatusOr<bool> other = half.mesh->test(*late);
+  EXPECT_FALSE(other.ok() && *other && hasUnlike) << "a message of another frame is taken";
+  if (!isKnown && other.ok() && !*other)
+    ADD_FAILURE() << "a header that no rank sends is taken for one of which the message is still to come";
+  if (draw.once(2))
+    half.mesh->giveUp(*late);
+}
+
+TEST(StrangersFuzz, HeadersOfRunningConnections) {
+  const int64_t before = residentBytes();
+  forEachMessage(header);
+  EXPECT_LT(residentBytes() - before, int64_t{256} << 20);
+}
+
+// Each header announces as much as a message may have. It costs no more than what arrives.
+TEST(StrangersFuzz, AnnouncedBytesCostNothing) {
+  const int64_t before = residentBytes();
+  std::vector<std::unique_ptr<HalfMesh>> all;
+  for (int i = 0; i < 200; ++i) {
+    all.push_back(std::make_unique<HalfMesh>());
+    const Header huge{int64_t{1} << 30, 1, 5};
+    ASSERT_EQ(send(all.back()->stranger, &huge, sizeof(huge), MSG_NOSIGNAL), static_cast<ssize_t>(sizeof(huge)));
+    ASSERT_EQ(send(all.back()->stranger, "abcd", 4, MSG_NOSIGNAL), 4);
+    std::byte byte{};
+    const auto other = all.back()->mesh->receive(1, {1, 6}, kFrame, &byte, 1);
+    for (int time = 0; time < 3; ++time) {
+      EXPECT_TRUE(all.back()->mesh->test(*other).ok());
+      absl::SleepFor(absl::Microseconds(3));
+    }
+  }
+  EXPECT_LT(residentBytes() - before, int64_t{64} << 20);
+}
+
+} // namespace
+} // namespace splitcast::runtime
