@@ -168,8 +168,8 @@ Gradients SqrtOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
 }
 
 Value TanhOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return b.create<math::TanhOp>(loc, x[0]); }
-Gradients TanhOp::buildGradient(OpBuilder &b, ValueRange g,
-                                ArrayRef<bool>) { // g (1 - y)(1 + y), in which 1 - y is exact near 1
+Gradients TanhOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
+  // g (1 - y)(1 + y), in which 1 - y is exact near 1
   Value above = b.create<ShiftOp>(getLoc(), b.create<NegOp>(getLoc(), getResult()), 1.0);
   Value below = b.create<ShiftOp>(getLoc(), getResult(), 1.0);
   return {b.create<MulOp>(getLoc(), g[0], b.create<MulOp>(getLoc(), above, below))};
@@ -190,8 +190,8 @@ Value SigmoidOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { // an i
   Scalar power = Scalar{b, loc, b.create<arith::NegFOp>(loc, x[0])}.unary<math::ExpOp>();
   return b.create<arith::DivFOp>(loc, power.constant(1.0).value, (power + 1.0).value);
 }
-Gradients SigmoidOp::buildGradient(OpBuilder &b, ValueRange g,
-                                   ArrayRef<bool>) { // g y (1 - y), in which 1 - y is exact near 1
+Gradients SigmoidOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
+  // g y (1 - y), in which 1 - y is exact near 1
   Value rest = b.create<ShiftOp>(getLoc(), b.create<NegOp>(getLoc(), getResult()), 1.0);
   return {b.create<MulOp>(getLoc(), g[0], b.create<MulOp>(getLoc(), getResult(), rest))};
 }

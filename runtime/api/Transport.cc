@@ -2,6 +2,8 @@
 
 #include "runtime/api/StatusMacros.h"
 
+#include <sched.h>
+
 namespace splitcast::runtime {
 namespace {
 
@@ -42,5 +44,7 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> Transport::createShared(int64_t, s
 absl::StatusOr<std::unique_ptr<SharedMemory>> Transport::joinShared(int64_t, const std::string &, int64_t) {
   return absl::UnavailableError("ranks of this transport have no memory in common");
 }
+
+void Transport::idle(absl::Duration, absl::Duration) { sched_yield(); }
 
 } // namespace splitcast::runtime

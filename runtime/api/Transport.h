@@ -12,6 +12,7 @@
 #include "runtime/api/SharedMemory.h"
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -81,6 +82,10 @@ public:
   /// Returns OK until this process is told to end (SIGTERM, SIGINT) or the transport is lost. Waits then end with this
   /// status.
   virtual absl::Status health() = 0;
+  /// Gives the processor away while this rank waits for messages and nothing can be moved. `waited` is how long that
+  /// has been so. Returns at the latest after `longest`, and soon after a message of any transport of the job has
+  /// arrived. By default, which polls, at once.
+  virtual void idle(absl::Duration waited, absl::Duration longest);
   /// Returns a transport between the given ranks of this one, numbered in this order, whose messages never mix with
   /// those of this one. Every rank calls it at the same point, each with its own group; the groups do not overlap. The
   /// result may outlive this transport. Over MPI it is a communicator of its own, of which there may be some thousands.

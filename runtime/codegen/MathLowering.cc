@@ -1,4 +1,5 @@
 #include "runtime/codegen/MathLowering.h"
+#include "runtime/codegen/Tanh.h"
 
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -108,18 +109,13 @@ struct StripFastMathPass : PassWrapper<StripFastMathPass, OperationPass<ModuleOp
   }
 };
 
-/// tanh(x) of f32 is 1 - 2 / (e^2|x| + 1), with the sign of x. Near 0, where
-/// that cancels, it is x + x^3 p(x^2): p interpolates (tanh(x)/x - 1)/x^2 at
-/// five Chebyshev nodes for x^2 in [0, 0.36], with a relative error of 1.1e-8.
-/// (Upstream's quotient of polynomials is 1 from 7.9 on, where 1 - tanh(x) is
-/// 2.8e-7: its logarithm would be infinite.)
+/// tanh of f32, with the polynomials of exp.
 struct TanhByExp : OpRewritePattern<math::TanhOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(math::TanhOp op, PatternRewriter &b) const override {
     const Location loc = op.getLoc();
-    const Value x = op.getOperand();
-    const Type type = x.getType();
+    const Type type = op.getType();
     if (!getElementTypeOrSelf(type).isF32())
       return failure();
     const auto number = [&](float value) -> Value {
@@ -128,18 +124,13 @@ struct TanhByExp : OpRewritePattern<math::TanhOp> {
         attribute = DenseElementsAttr::get(vector, value);
       return b.create<arith::ConstantOp>(loc, attribute);
     };
-    const auto fma = [&](Value a, Value by, Value add) -> Value { return b.create<math::FmaOp>(loc, a, by, add); };
-    const Value magnitude = b.create<math::AbsFOp>(loc, x), one = number(1);
-    const Value power = b.create<math::ExpOp>(loc, b.create<arith::AddFOp>(loc, magnitude, magnitude));
-    const Value quotient = b.create<arith::DivFOp>(loc, number(-2), b.create<arith::AddFOp>(loc, power, one));
-    const Value far = b.create<math::CopySignOp>(loc, b.create<arith::AddFOp>(loc, quotient, one), x);
-    const Value square = b.create<arith::MulFOp>(loc, x, x);
-    Value p = number(-0.006269119728489186F);
-    for (float next : {0.02111095905764215F, -0.053873948851243345F, 0.13332915367021367F, -0.3333333033273309F})
-      p = fma(p, square, number(next));
-    const Value near = fma(b.create<arith::MulFOp>(loc, p, square), x, x);
-    const Value isNear = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, magnitude, number(0.6F));
-    b.replaceOpWithNewOp<arith::SelectOp>(op, isNear, near, far);
+    b.replaceOp(op, buildTanh(b, loc, op.getOperand(), [&](Value m) -> Value {
+                  const Value one = number(1);
+                  const Value power = b.create<math::ExpOp>(loc, b.create<arith::AddFOp>(loc, m, m));
+                  const Value quotient =
+                      b.create<arith::DivFOp>(loc, number(-2), b.create<arith::AddFOp>(loc, power, one));
+                  return b.create<arith::AddFOp>(loc, quotient, one);
+                }));
     return success();
   }
 };

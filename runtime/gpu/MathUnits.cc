@@ -1,4 +1,5 @@
 #include "runtime/gpu/MathUnits.h"
+#include "runtime/codegen/Tanh.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -76,21 +77,13 @@ Value exponential(Numbers &m, Value x) {
   return m.make<arith::SelectOp>(m.isBelow(x, -86.6), m.number(0), power);
 }
 
-/// tanh(x) is 1 - 2 / (e^2|x| + 1), with the sign of x. Near 0, where that
-/// cancels, it is x + x^3 p(x^2): p interpolates (tanh(x)/x - 1)/x^2 at five
-/// Chebyshev nodes for x^2 in [0, 0.36], with a relative error of 1.1e-8.
-Value hyperbolicTangent(Numbers &m, Value x) {
-  const double nearZero = 0.6;
-  const Value magnitude = m.make<math::AbsFOp>(x), one = m.number(1);
-  const Value power = m.instruction(kPowerOfTwo, m.make<arith::MulFOp>(magnitude, m.number(2 * kLog2E)));
-  const Value quotient = m.instruction(kReciprocal, m.make<arith::AddFOp>(power, one));
-  const Value far = m.make<math::CopySignOp>(m.make<math::FmaOp>(quotient, m.number(-2), one), x);
-  const Value square = m.make<arith::MulFOp>(x, x);
-  Value p = m.number(-0.006269119728489186);
-  for (double next : {0.02111095905764215, -0.053873948851243345, 0.13332915367021367, -0.3333333033273309})
-    p = m.make<math::FmaOp>(p, square, m.number(next));
-  const Value near = m.make<math::FmaOp>(m.make<arith::MulFOp>(p, square), x, x);
-  return m.make<arith::SelectOp>(m.isBelow(magnitude, nearZero), near, far);
+Value hyperbolicTangent(OpBuilder &b, Numbers &m, Value x) {
+  return buildTanh(b, x.getLoc(), x, [&](Value magnitude) -> Value {
+    const Value one = m.number(1);
+    const Value power = m.instruction(kPowerOfTwo, m.make<arith::MulFOp>(magnitude, m.number(2 * kLog2E)));
+    const Value quotient = m.instruction(kReciprocal, m.make<arith::AddFOp>(power, one));
+    return m.make<math::FmaOp>(quotient, m.number(-2), one);
+  });
 }
 
 /// Rounds f32 to bf16, two elements at once. For a scalar, one of the two
@@ -153,7 +146,7 @@ private:
       return {};
     Numbers numbers(b, op->getLoc(), op->getResult(0).getType());
     return isa<math::ExpOp>(op) ? exponential(numbers, op->getOperand(0))
-                                : hyperbolicTangent(numbers, op->getOperand(0));
+                                : hyperbolicTangent(b, numbers, op->getOperand(0));
   }
 
   const bool roundsToBFloat16;

@@ -57,6 +57,9 @@ public:
   void giveUp(Outgoing &message);
   void giveUp(Incoming &message);
 
+  /// Waits until bytes can be moved, for this time at most. A signal ends the wait.
+  void sleep(absl::Duration longest) const { readiness.sleep(longest); }
+
   /// Closes all connections at once. The other ranks then take this rank for lost.
   void disconnect();
   bool isConnected() const { return connected; }

@@ -1,6 +1,7 @@
 #include "runtime/tcp/TcpReadiness.h"
 
 #include <array>
+#include <poll.h>
 #include <sys/epoll.h>
 
 namespace splitcast::runtime {
@@ -44,6 +45,11 @@ void Readiness::wait(int milliseconds, absl::FunctionRef<void(uint64_t key, uint
     const bool writes = (ready[i].events & EPOLLOUT) != 0;
     visit(ready[i].data.u64, (reads ? Reads : 0) | (writes ? Writes : 0));
   }
+}
+
+void Readiness::sleep(absl::Duration longest) const {
+  pollfd events = {epoll.fd(), POLLIN, 0};
+  (void)poll(&events, 1, static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(longest, absl::Milliseconds(1)))));
 }
 
 } // namespace splitcast::runtime

@@ -9,6 +9,7 @@
 #include "runtime/tcp/TcpSocket.h"
 
 #include "absl/functional/function_ref.h"
+#include "absl/time/time.h"
 
 namespace splitcast::runtime {
 
@@ -27,6 +28,10 @@ public:
   /// Calls `visit` with the key and the events of each socket that is ready, some tens at most. It waits for the first
   /// one, for this time at most. `visit` may remove sockets; it should not mind keys of sockets that are gone.
   void wait(int milliseconds, absl::FunctionRef<void(uint64_t key, uint32_t events)> visit);
+
+  /// Waits until a socket is ready, for this time at most, in whole milliseconds. Other threads may use this object
+  /// meanwhile. A signal ends the wait.
+  void sleep(absl::Duration longest) const;
 
 private:
   Socket epoll;

@@ -18,6 +18,9 @@ namespace {
 constexpr int kNumberBits = 16;
 /// Names from here on have no room for another split.
 constexpr uint64_t kDeepest = uint64_t{1} << (64 - kNumberBits);
+/// A rank that waits polls for so long, and then sleeps. To be woken takes some
+/// tens of microseconds; where ranks share a processor, it is worth it.
+constexpr absl::Duration kPolling = absl::Microseconds(500);
 
 template <typename Part> class TcpMessage final : public Message {
 public:
@@ -70,6 +73,13 @@ public:
       return absl::UnavailableError(
           "this process was forked from a rank and is none itself; call Splitcast in the parent alone");
     return mesh->isConnected() ? processHealth() : absl::UnavailableError("this rank has left the job");
+  }
+
+  void idle(absl::Duration waited, absl::Duration longest) override {
+    if (waited < kPolling)
+      Transport::idle(waited, longest);
+    else
+      mesh->sleep(longest);
   }
 
   absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &group) override {

@@ -20,8 +20,11 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kDrivenCollectives = 4;
 /// After so much time without progress the thread yields.
 constexpr std::chrono::microseconds kSpinTime{50};
-/// How often a rank that waits without progress looks for notices.
+/// How often a rank that waits without progress looks for notices, at the most.
 constexpr std::chrono::milliseconds kLookInterval{5};
+/// To look costs as much as there are ranks, and all of them look: among many,
+/// the interval is so much for each, so that looks take no more of the machine.
+constexpr std::chrono::milliseconds kLookIntervalOfRank{1};
 /// What a rank sent before it ended arrives within this time.
 constexpr std::chrono::milliseconds kEndedPatience{1000};
 /// How long a rank that disagrees with another waits for the other's words.
@@ -113,8 +116,8 @@ absl::Status CollectiveQueue::run(std::unique_ptr<Operation> operation) {
 
 absl::Status CollectiveQueue::wait(const Operation &operation) {
   Patience patience(limits.timeout);
-  const std::chrono::nanoseconds lookInterval =
-      std::min<std::chrono::nanoseconds>(kLookInterval, absl::ToChronoNanoseconds(limits.timeout));
+  const std::chrono::nanoseconds lookInterval = std::min<std::chrono::nanoseconds>(
+      std::max(kLookInterval, messages->size() * kLookIntervalOfRank), absl::ToChronoNanoseconds(limits.timeout));
   Clock::time_point lastMoved = Clock::now(), lastLook = lastMoved;
   while (!operation.completed) {
     SPLITCAST_RETURN_IF_ERROR(failure);
@@ -131,7 +134,8 @@ absl::Status CollectiveQueue::wait(const Operation &operation) {
       continue;
     if (absl::Status health = messages->health(); !health.ok())
       return die(healthError(*inFlight.front(), health));
-    if (const Clock::time_point now = Clock::now(); now - lastLook > lookInterval) {
+    const Clock::time_point now = Clock::now();
+    if (now - lastLook > lookInterval) {
       lastLook = now;
       if (lookForNotices())
         continue;
@@ -140,7 +144,7 @@ absl::Status CollectiveQueue::wait(const Operation &operation) {
     }
     if (patience.isOver())
       return die(timeoutError(*inFlight.front()));
-    sched_yield();
+    messages->idle(absl::FromChrono(now - lastMoved), absl::FromChrono(kLookInterval));
   }
   return absl::OkStatus();
 }

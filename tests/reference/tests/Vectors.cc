@@ -87,6 +87,8 @@ void expectResult(const VectorCase &testCase, size_t index, const Tensor &found)
     if (std::isnan(y) || isExact || std::isinf(y))
       EXPECT_TRUE((std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y)))
           << "element " << i << " is " << x << ", expected " << y;
+    else if (x == 0 && y == 0)
+      EXPECT_EQ(std::signbit(x), std::signbit(y)) << "of the zero at element " << i;
     else
       EXPECT_LE(std::abs(x - y), testCase.tolerance * std::abs(y) + testCase.absolute)
           << "element " << i << " is " << x << ", expected " << y;
