@@ -59,13 +59,13 @@ public:
     return mpiStatus(code, "MPI_Isend");
   }
 
-  /// The room for the header always has room for short contents, too, so that a
-  /// header arrives whatever is sent.
+  /// Where long contents are awaited, there is room for their header alone: hundreds of such receives may be posted.
+  /// Of a short message that comes in their place, MPI then fills in the header, and reports a truncation.
   absl::Status receive(int from, int tag, MPI_Comm communicator) {
-    constexpr int64_t kRoom = sizeof(MpiHeader) + kInlineBytes;
-    head.memory.reset(new std::byte[kRoom]);
+    const int64_t room = sizeof(MpiHeader) + (isInline() ? kInlineBytes : 0);
+    head.memory.reset(new std::byte[room]());
     int code =
-        MPI_Irecv(head.memory.get(), static_cast<int>(kRoom), MPI_UNSIGNED_CHAR, from, tag, communicator, &head.handle);
+        MPI_Irecv(head.memory.get(), static_cast<int>(room), MPI_UNSIGNED_CHAR, from, tag, communicator, &head.handle);
     if (code == MPI_SUCCESS && !isInline())
       code = MPI_Irecv(data, static_cast<int>(header.bytes), MPI_BYTE, from, tag, communicator, &rest.handle);
     return mpiStatus(code, "MPI_Irecv");
@@ -88,15 +88,19 @@ private:
       return true;
     int done = 0, count = 0;
     MPI_Status status;
-    if (int code = MPI_Test(&head.handle, &done, &status); code != MPI_SUCCESS)
+    const int code = MPI_Test(&head.handle, &done, &status);
+    const bool isTruncated = isReceive && isTruncation(code);
+    if (code != MPI_SUCCESS && !isTruncated)
       return testError(code);
-    if (!done || !isReceive)
+    if ((!done && !isTruncated) || !isReceive)
       return done != 0;
-    MPI_Get_count(&status, MPI_UNSIGNED_CHAR, &count);
     MpiHeader arrived;
-    if (count < static_cast<int>(sizeof(arrived)))
-      return wrongLength(count, header.bytes);
     std::memcpy(&arrived, head.memory.get(), sizeof(arrived));
+    if (isTruncated && arrived.frame == Frame()) // MPI has filled in nothing
+      return testError(code);
+    MPI_Get_count(&status, MPI_UNSIGNED_CHAR, &count);
+    if (!isTruncated && count < static_cast<int>(sizeof(arrived)))
+      return wrongLength(count, header.bytes);
     if (arrived.frame != header.frame)
       return unlikeFrame(arrived.frame, header.frame);
     if (arrived.bytes != header.bytes)
@@ -115,10 +119,15 @@ private:
     return done != 0;
   }
 
+  static bool isTruncation(int code) {
+    int errorClass = MPI_SUCCESS;
+    if (code != MPI_SUCCESS)
+      MPI_Error_class(code, &errorClass);
+    return errorClass == MPI_ERR_TRUNCATE;
+  }
+
   static absl::Status testError(int code) {
-    int errorClass = 0;
-    MPI_Error_class(code, &errorClass);
-    if (errorClass == MPI_ERR_TRUNCATE)
+    if (isTruncation(code))
       return absl::InvalidArgumentError("a longer message arrived than was expected");
     return mpiStatus(code, "MPI_Test");
   }

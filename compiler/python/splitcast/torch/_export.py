@@ -140,6 +140,10 @@ def _require_no_functorch(program: torch.export.ExportedProgram) -> None:
                 f"torch.func of a function is not supported, torch.func.jvp of a module is{place_in(node)}")
 
 
+_GRADIENTS = "Gradients that the loss computes itself, as by torch.autograd.grad or torch.func.jacrev, are not " \
+             "supported but for simple ones; torch.func.jvp of a module is."
+
+
 def _cause_of(error: Exception) -> str:
     """What cannot be exported and where, without PyTorch's advice, which is about exporting."""
     advice = r"\n\s*\n|\n(?:For more information|The following call|To fix)|\s*\((?:unhinted|Size-like)"
@@ -152,18 +156,18 @@ def _cause_of(error: Exception) -> str:
         cure = "\nA value decides which ops follow or how large a tensor is, but a graph has the same ones in every " \
                "step; use torch.where, masks that are multiplied, or numbers that the module holds."
     elif "constant's list" in text:
-        cure = "\nA cache, such as functools.lru_cache or a global dict, has kept a tensor that was made while the " \
-               "loss was traced. Empty it, and compute the loss once before compile(), so that it holds values."
+        cure = "\nEither a cache, such as functools.lru_cache or a global dict, has kept a tensor that was made while " \
+               "the loss was traced: empty it, and compute the loss once before compile(), so that it holds values. " \
+               f"Or: {_GRADIENTS}"
     elif _computes_gradients(error):
-        cure = "\nGradients that the loss computes itself, as by torch.autograd.grad or torch.func.jacrev, are not " \
-               "supported but for simple ones; torch.func.jvp of a module is."
+        cure = f"\n{_GRADIENTS}"
     return f"torch.export cannot make a graph of this model: {type(error).__name__}: {text.strip()}{place}{cure}"
 
 
 def _computes_gradients(error: Exception) -> bool:
     """Whether the loss seems to compute gradients: the error comes from such a function, or is about what one keeps."""
     frames = traceback.extract_tb(error.__traceback__)
-    return "fake tensor in the exported program constant" in str(error) or "functorch tensor" in str(error) or any(
+    return "functorch tensor" in str(error) or any(
         frame.filename.endswith("_functorch/eager_transforms.py") for frame in frames)
 
 
