@@ -156,7 +156,7 @@ def _cause_of(error: Exception) -> str:
         cure = "\nA value decides which ops follow or how large a tensor is, but a graph has the same ones in every " \
                "step; use torch.where, masks that are multiplied, or numbers that the module holds."
     elif "constant's list" in text:
-        cure = "\nEither a cache, such as functools.lru_cache or a global dict, has kept a tensor that was made while " \
+        cure = "\nEither a cache, such as functools.lru_cache or a global dict, has kept a tensor that was made as " \
                "the loss was traced: empty it, and compute the loss once before compile(), so that it holds values. " \
                f"Or: {_GRADIENTS}"
     elif _computes_gradients(error):

@@ -21,7 +21,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 
 class IncompatibleKeys(NamedTuple):
-    """What Trainer.load_state_dict returns, as torch.nn.Module.load_state_dict does."""
+    """What Trainer.load and load_state_dict return, as torch.nn.Module.load_state_dict does."""
     missing_keys: list[str]
     unexpected_keys: list[str]
 

@@ -125,6 +125,28 @@ class Trainer:
         """
         return self._following.load_state_dict(state, strict)
 
+    def save(self, path: str) -> None:
+        """Writes all of training to one safetensors file: parameters, buffers of the graph, the optimizer's state, the
+        step and the learning rates, but no constants. All ranks must call it with the same path.
+
+        A scheduler of PyTorch has a state of its own: keep its state_dict() beside the file.
+        """
+        self.session.save(path)
+
+    def load(self, path: str, strict: bool = True) -> _following.IncompatibleKeys:
+        """Loads a file of save(), whatever the ranks, the stage, the batch and the constants were. All ranks must call
+        it. The groups of an optimizer of PyTorch get the learning rates of the file, unless there is a schedule=.
+
+        Returns (missing_keys, unexpected_keys): variables that stay as they are, and tensors of the file that are not
+        used. With strict=False, the number of the step and the rates are loaded only where some state of the optimizer
+        is. Raises InvalidError, with nothing changed, if there are any such keys and strict is True, or if a tensor has
+        another shape or type; NotFoundError if there is no such file.
+        """
+        if strict:
+            self.session.load(path)
+            return _following.IncompatibleKeys([], [])
+        return _following.IncompatibleKeys(*self.session.load_known(path))
+
     def write_back(self) -> None:
         """Gives the model the values that training has reached, in place. All ranks must call it.
 
