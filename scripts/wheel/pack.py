@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,10 +26,12 @@ WHEEL = f"Wheel-Version: 1.0\nGenerator: scripts/wheel.sh\nRoot-Is-Purelib: fals
 
 
 def project() -> dict[str, Any]:
-    """The table [project] of pyproject.toml."""
+    """The table [project] of pyproject.toml, with the version of the package."""
     with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
         table: dict[str, Any] = tomllib.load(file)["project"]
-    return table
+    with open(os.path.join(ROOT, "compiler/python/splitcast/__init__.py"), encoding="utf-8") as text:
+        [version] = re.findall(r'^__version__ = "(.*)"$', text.read(), re.MULTILINE)
+    return dict(table, version=version)
 
 
 def metadata(of: dict[str, Any]) -> str:

@@ -34,6 +34,8 @@ from splitcast._errors import InvalidError as InvalidError
 from splitcast._errors import NotFoundError as NotFoundError
 from splitcast._splitcast import *  # noqa: F403 (all of its public names are the package's)
 
+__version__ = "0.1.0"
+
 _failure: str | None = None
 
 
