@@ -17,6 +17,8 @@ namespace {
 // It is never destroyed: a forked child must leave alone what it shares.
 std::unique_ptr<ThisRank> &thisRank = *new std::unique_ptr<ThisRank>;
 bool initFailed = false;
+/// What the package does when this process becomes a rank; null if nothing.
+PyObject *atBegin = nullptr;
 
 } // namespace
 
@@ -28,6 +30,8 @@ void ThisRank::begin(const py::dict &options) {
               "the program again"
             : "the job has already begun, by init() or by another call of splitcast; call init() once, before "
               "any other"));
+  if (atBegin)
+    py::reinterpret_steal<py::function>(std::exchange(atBegin, nullptr))();
   LaunchOptions launchOptions;
   Flags flags("splitcast.init", "");
   launchOptions.addTo(flags);
@@ -124,6 +128,7 @@ void bindThisRank(py::module_ &module) {
       },
       py::arg("text"), py::arg("what"),
       "Raises an error on all ranks unless they all give the same text. All ranks must call it at the same point.");
+  module.def("_at_begin", [](py::function call) { atBegin = call.release().ptr(); });
   module.def("_has_begun", &ThisRank::hasBegun);
   module.def("_rank_from_environment", &runtime::rankFromEnvironment);
   module.def("_end", &ThisRank::end, py::arg("error") = py::none());

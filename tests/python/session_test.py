@@ -394,7 +394,23 @@ class Ranks(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout.split()), (0, ["35.0"] * 3), result.stderr)
 
 
+IMPORTS = """
+import sys
+before = sys.exit, sys.excepthook
+import splitcast as sc
+assert (sys.exit, sys.excepthook) == before
+sc.rank()
+assert (sys.exit, sys.excepthook) != before
+print(sc.__version__)
+"""
+
+
 class Package(unittest.TestCase):
+
+    def test_importing_it_changes_nothing(self):
+        result = jobs.run(1, IMPORTS)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"^\d+\.\d+\.\d+$")
 
     def launch(self, *arguments):
         return subprocess.run([sys.executable, "-m", "splitcast.launch"] + list(arguments), env=jobs.ENVIRONMENT,

@@ -39,21 +39,6 @@ __version__ = "0.1.0"
 _failure: str | None = None
 
 
-def _note_failure(kind: type[BaseException], value: BaseException, trace: _TracebackType | None) -> None:
-    """Records an uncaught exception, which _end_job() reports to the other ranks when this process exits."""
-    global _failure
-    _failure = f"{kind.__name__}: {value}" if str(value) else kind.__name__
-    _previous_hook(kind, value, trace)
-
-
-def _exit(status: str | int | None = None) -> _NoReturn:
-    """Replaces sys.exit, which does not call sys.excepthook: the other ranks are told of a status other than 0."""
-    global _failure
-    if status not in (None, 0, False):
-        _failure = f"sys.exit({status!r})"
-    _previous_exit(status)
-
-
 def _end_job() -> None:
     if not _splitcast._has_begun():
         return
@@ -64,8 +49,28 @@ def _end_job() -> None:
         _os._exit(status)
 
 
-_previous_hook = _sys.excepthook
-_sys.excepthook = _note_failure
-_previous_exit = _sys.exit
-_sys.exit = _exit
+def _become_rank() -> None:
+    """Sees to it that the other ranks are told how this process ends. Importing the package changes nothing: the
+    extension calls this when the job begins.
+
+    An uncaught exception is noted by sys.excepthook. sys.exit does not call it, and is replaced.
+    """
+    previous_hook, previous_exit = _sys.excepthook, _sys.exit
+
+    def note_failure(kind: type[BaseException], value: BaseException, trace: _TracebackType | None) -> None:
+        global _failure
+        _failure = f"{kind.__name__}: {value}" if str(value) else kind.__name__
+        previous_hook(kind, value, trace)
+
+    def exit_and_note(status: str | int | None = None) -> _NoReturn:
+        global _failure
+        if status not in (None, 0, False):
+            _failure = f"sys.exit({status!r})"
+        previous_exit(status)
+
+    _sys.excepthook = note_failure
+    _sys.exit = exit_and_note
+
+
 _atexit.register(_end_job)
+_splitcast._at_begin(_become_rank)
