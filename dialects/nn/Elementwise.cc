@@ -196,7 +196,9 @@ Gradients SigmoidOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
   return {b.create<MulOp>(getLoc(), g[0], b.create<MulOp>(getLoc(), getResult(), rest))};
 }
 
-Value ErfOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return b.create<math::ErfOp>(loc, x[0]); }
+Value ErfOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { // upstream's polynomial makes 0 of -0
+  return b.create<math::CopySignOp>(loc, b.create<math::ErfOp>(loc, x[0]), x[0]);
+}
 Gradients ErfOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) { // 2 / sqrt(pi) exp(-x^2)
   Value square = b.create<MulOp>(getLoc(), getInput(), getInput());
   Value density = b.create<ExpOp>(getLoc(), b.create<NegOp>(getLoc(), square));

@@ -36,7 +36,7 @@ class Evaluations:
 
     def __init__(self, session: sc.Session, draws: bool) -> None:
         self._session = session
-        self._draws = draws
+        self._draws = draws and STEP in session.variables  # dropout of 0 or 1 draws nothing
         self._count = 0
 
     @contextlib.contextmanager

@@ -19,6 +19,7 @@ import torch
 _is_copied_on_write = torch._C._is_cow_tensor  # type: ignore[attr-defined]  # PyTorch's stub lacks it
 _address_of = torch._C._data_address  # type: ignore[attr-defined]  # of its memory, which this does not write to
 _uses_of = torch._C._storage_Use_Count
+_Guards = torch._C._dynamo.guards.TensorGuards  # compares types, shapes and strides of many tensors, in C++
 ALONE = 2  # uses of memory: a tensor, and the object by which they are counted
 
 
@@ -45,8 +46,9 @@ class Watch:
             self.known = self.tensor.detach().clone()
 
     def is_untouched(self) -> bool:
-        """Whether the tensor has the memory that it had at arm(), to which nothing was written since."""
-        return self.is_cheap and bool(_address_of(self.tensor) == _address_of(self.known))
+        """Whether the tensor is the view that it was at arm() of the same memory, to which nothing was written since."""
+        return self.is_cheap and bool(_address_of(self.tensor) == _address_of(
+            self.known)) and self.tensor.shape == self.known.shape and self.tensor.stride() == self.known.stride()
 
     def is_changed(self) -> bool:
         """Whether type, shape or bits are others. If not, the tensor is watched anew."""
@@ -73,12 +75,17 @@ class Watches:
     def sort(self) -> None:
         self._cheap = [each.tensor for each in self.all if each.is_cheap]
         self._addresses = [_address_of(each.known) for each in self.all if each.is_cheap]
+        known = [each.known for each in self.all if each.is_cheap]
+        self._layouts = _Guards(
+            *self._cheap, dynamic_dims_sizes=[list(each.shape) for each in known],
+            dynamic_dims_strides=[list(each.stride()) for each in known]) if known else None
         self._others = [each for each in self.all if not each.is_cheap]
 
     def changed(self, are_strict: Callable[[str], bool] = lambda name: False) -> list[Watch]:
         """Those whose elements have changed since they were armed; of `are_strict` names also those whose memory was
         only given out for writing, since a write that leaves the elements as they are looks so, too."""
-        if not self._others and list(map(_address_of, self._cheap)) == self._addresses:
+        if not self._others and list(map(_address_of, self._cheap)) == self._addresses and (
+                self._layouts is None or self._layouts.check(*self._cheap)):
             return []
         found = [each for each in self.all if not each.is_untouched() and (
             (each.is_cheap and are_strict(each.name)) or each.is_changed())]

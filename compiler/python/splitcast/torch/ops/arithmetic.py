@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import splitcast as sc
 import torch
 from splitcast.torch.ops.elementwise import SMALL, rounded_towards
-from splitcast.torch.ops.table import Missing, Operand, Value, as_type, is_integer, op
+from splitcast.torch.ops.table import OPS, Missing, Operand, Value, as_type, is_integer, op
 
 if TYPE_CHECKING:
     from splitcast.torch._import import Importer
@@ -109,7 +109,8 @@ def remainder(importer: Importer, a: Operand, b: Operand) -> sc.Tensor:
 def div_to_integers(importer: Importer, a: Operand, b: Operand, *, rounding_mode: str | None = "floor") -> sc.Tensor:
     """The gradient is 0, as in PyTorch. Towards 0, PyTorch rounds the quotient of the result's type."""
     if rounding_mode is None:
-        raise Missing("rounding_mode None is not supported; use /")
+        quotient: sc.Tensor = OPS["aten.div.Tensor"](importer, a, b)
+        return quotient
     a, b = [each if is_integer(each) else sc.stop_gradient(each) for each in _operands(importer, a, b, small=False)]
     dtype = importer.result_type()
     if rounding_mode == "trunc":
@@ -131,9 +132,8 @@ LARGEST = 1e300  # whose angle is that of infinity, which would have no product 
 
 
 def _atan(importer: Importer, x: sc.Tensor) -> sc.Tensor:
-    """The angle of x in f64, without gradient."""
-    x = sc.minimum(sc.maximum(x, importer.constant(-LARGEST, sc.f64)), importer.constant(LARGEST, sc.f64))
-    size = sc.abs(x)
+    """The angle of x in f64, without gradient. It has the sign of x, that of a zero too."""
+    size = sc.minimum(sc.abs(x), importer.constant(LARGEST, sc.f64))
     is_large, is_middle = [as_type(sc.compare(size, importer.constant(math.tan(bound), sc.f64), "gt"), sc.f64)
                            for bound in (3 * math.pi / 8, math.pi / 8)]
     near = sc.select(is_middle, (size - 1.0) / (size + 1.0), size)
@@ -145,7 +145,8 @@ def _atan(importer: Importer, x: sc.Tensor) -> sc.Tensor:
     angle = (is_large + is_middle) * (math.pi / 4) + near + near * square * polynomial
     # What is left to x is a small angle, which is its own tangent.
     angle = angle + (size * sc.cos(angle) - sc.sin(angle)) / (sc.cos(angle) + size * sc.sin(angle))
-    return sc.select(as_type(sc.compare(x, importer.constant(0, sc.f64), "lt"), sc.f64), -angle, angle)
+    is_nan = as_type(sc.compare(x, x, "ne"), sc.f64)
+    return sc.select(is_nan, x, angle * sign_of(importer, x))
 
 
 def sign_of(importer: Importer, x: sc.Tensor) -> sc.Tensor:
@@ -156,15 +157,22 @@ def sign_of(importer: Importer, x: sc.Tensor) -> sc.Tensor:
 
 
 def with_slopes(importer: Importer, value: sc.Tensor, *operands: tuple[sc.Tensor, sc.Tensor]) -> sc.Tensor:
-    """`value`, with the gradient that is said of each operand: pairs of the operand and its slope, which is finite."""
+    """`value`, with the gradient that is said of each operand: pairs of the operand and its slope.
+
+    A slope is multiplied by a distance of 0. Where it is infinite or no number, that would be no number, and the root
+    of the distance is taken instead, whose slope is infinite; what is infinite less itself has none.
+    """
     dtype = importer.result_type()
     result = as_type(sc.stop_gradient(value), dtype)
-    most = importer.constant(torch.finfo(importer.torch_type(dtype)).max, sc.f64)
+    zero, one, infinity = [importer.constant(each, dtype) for each in (0.0, 1.0, math.inf)]
     for x, slope in operands:
-        x, slope = as_type(x, dtype), sc.maximum(sc.minimum(slope, most), -most)
-        is_finite = as_type(sc.compare(sc.abs(x), importer.constant(math.inf, dtype), "lt"), dtype)
-        distance = sc.select(is_finite, x - sc.stop_gradient(x), importer.constant(0, dtype))  # is 0
-        result = result + distance * as_type(sc.stop_gradient(slope), dtype)
+        x, slope = as_type(x, dtype), as_type(sc.stop_gradient(slope), dtype)
+        is_finite, has_slope = [as_type(sc.compare(sc.abs(each), infinity, "lt"), dtype) for each in (x, slope)]
+        distance = sc.select(is_finite, x - sc.stop_gradient(x), zero)  # is 0
+        root = sc.sqrt(sc.select(has_slope, one, distance))
+        is_nan, is_below = as_type(sc.compare(slope, slope, "ne"), dtype), as_type(sc.compare(slope, zero, "lt"), dtype)
+        steep = sc.select(is_nan, root - root, sc.select(is_below, -root, root))
+        result = result + sc.select(has_slope, distance * sc.select(has_slope, slope, one), steep)
     return result
 
 
@@ -193,14 +201,18 @@ def asin(importer: Importer, x: sc.Tensor) -> sc.Tensor:
 
 @op("aten.atan2.default")
 def atan2(importer: Importer, y: Value, x: Value) -> sc.Tensor:
-    """The angle of the point (x, y); 0 at the origin, where the gradient is not a number, as in PyTorch."""
+    """The angle of the point (x, y), also where both are 0 or infinite; at the origin its gradient is 0, as in PyTorch."""
     y, x = importer.tensor(y), importer.tensor(x)
     up, right = in_f64(y), in_f64(x)
-    zero = importer.constant(0, sc.f64)
-    is_left = as_type(sc.compare(right, zero, "lt"), sc.f64)
+    zero, one = importer.constant(0, sc.f64), importer.constant(1.0, sc.f64)
+    width = sc.abs(right)
     is_origin = as_type(sc.compare(up, zero, "eq") * sc.compare(right, zero, "eq"), sc.f64)
-    ratio = up / sc.select(is_origin, importer.constant(1.0, sc.f64), right)
-    angle = sc.select(is_origin, zero, _atan(importer, ratio))
-    angle = angle + is_left * sign_of(importer, up) * math.pi
-    square = up * up + right * right
+    is_far = as_type(sc.compare(sc.minimum(sc.abs(up), width), importer.constant(math.inf, sc.f64), "eq"), sc.f64)
+    ratio = sc.select(is_far, sign_of(importer, up), up / sc.select(is_origin, one, width))
+    angle = _atan(importer, ratio)
+    is_left = (1.0 - sign_of(importer, right)) * 0.5
+    angle = sc.select(is_left, sign_of(importer, up) * math.pi - angle, angle)
+    for each in (up, right):
+        angle = sc.select(as_type(sc.compare(each, each, "ne"), sc.f64), each, angle)
+    square = sc.select(is_origin, one, up * up + right * right)
     return with_slopes(importer, angle, (y, right / square), (x, -up / square))

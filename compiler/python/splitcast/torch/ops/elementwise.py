@@ -286,6 +286,7 @@ def celu(importer: Importer, x: sc.Tensor, alpha: float = 1.0) -> sc.Tensor:
 @op("aten.clamp.default", "aten.clamp_.default", "aten.clip.default")
 def clamp(importer: Importer, x: sc.Tensor, least: float | None = None, most: float | None = None) -> sc.Tensor:
     """At a bound the gradient is 0, as in PyTorch: it goes to the constant, the second operand. NaN stays NaN."""
+    x = as_type(x, importer.result_type())
     result = x if least is None else sc.maximum(x, importer.constant(least, x.dtype))
     result = result if most is None else sc.minimum(result, importer.constant(most, x.dtype))
     return result if is_integer(x) else sc.select(as_type(sc.compare(x, x, "ne"), x.dtype), x, result)
@@ -438,7 +439,8 @@ def same(importer: Importer, x: sc.Tensor, *ignored: object, **also_ignored: obj
 
 @op("aten.lerp.Scalar", "aten.lerp_.Scalar")
 def lerp(importer: Importer, x: sc.Tensor, end: sc.Tensor, weight: float) -> sc.Tensor:
-    return x + (end - x) * weight
+    """From the nearer end, so that the weights 0 and 1 give the ends themselves."""
+    return x + (end - x) * weight if abs(weight) < 0.5 else end - (end - x) * (1 - weight)
 
 
 @op("aten.detach.default", "aten.detach_.default")
@@ -573,7 +575,7 @@ def broadcast_tensors(importer: Importer, values: Sequence[Value]) -> list[Value
 
 
 @op("aten.rsub.Scalar", "aten.rsub.Tensor")
-def rsub(importer: Importer, a: Operand, b: Operand, *, alpha: float = 1) -> sc.Tensor:
+def rsub(importer: Importer, a: Operand, b: Operand, alpha: float = 1) -> sc.Tensor:
     result: sc.Tensor = OPS["aten.sub.Tensor"](importer, b, a if alpha == 1 else a * alpha)
     return result
 

@@ -103,21 +103,29 @@ def nll(importer: Importer, x: sc.Tensor, labels: Value, weight: Value | None = 
     return sc.sum(losses) / sc.sum(counts)
 
 
+def _of_one_type(importer: Importer, x: sc.Tensor, target: Value) -> tuple[sc.Tensor, sc.Tensor]:
+    dtype = importer.result_type()
+    return as_type(x, dtype), as_type(importer.tensor(target), dtype)
+
+
 @op("aten.mse_loss.default")
 def mse(importer: Importer, x: sc.Tensor, target: Value, reduction: int = 1) -> sc.Tensor:
-    difference = x - importer.tensor(target)
+    x, target = _of_one_type(importer, x, target)
+    difference = x - target
     return _reduced_loss(importer, difference * difference, reduction)
 
 
 @op("aten.l1_loss.default")
 def l1_loss(importer: Importer, x: sc.Tensor, target: Value, reduction: int = 1) -> sc.Tensor:
-    return _reduced_loss(importer, sc.abs(x - importer.tensor(target)), reduction)
+    x, target = _of_one_type(importer, x, target)
+    return _reduced_loss(importer, sc.abs(x - target), reduction)
 
 
 @op("aten.smooth_l1_loss.default", "aten.huber_loss.default")
 def huber_loss(importer: Importer, x: sc.Tensor, target: Value, reduction: int = 1, delta: float = 1.0) -> sc.Tensor:
     """Quadratic up to a distance of `delta` and linear beyond; smooth_l1 is the same divided by delta."""
-    distance = sc.abs(x - importer.tensor(target))
+    x, target = _of_one_type(importer, x, target)
+    distance = sc.abs(x - target)
     near = sc.minimum(distance, importer.constant(delta, x.dtype))
     losses = near * (distance - near * 0.5)
     return _reduced_loss(importer, losses / delta if "smooth" in str(importer.node.target) else losses, reduction)

@@ -163,7 +163,7 @@ def _sorted(importer: Importer, x: sc.Tensor, dim: int, descending: bool) -> lis
     across, down = [sc.reshape(scores, list(rows.shape[:-1]) + shape) for shape in sides]
     is_nan = _is_nan(scores)
     nan_across, nan_down = [sc.reshape(is_nan, list(rows.shape[:-1]) + shape) for shape in sides]
-    is_before = torch.ones(extent, extent).tril(-1)
+    is_before = torch.ones(extent, extent, dtype=torch.float32).tril(-1)
     order_of = "gt" if descending else "lt"  # a NaN counts as larger than any number
     comes_first = sc.compare(across, down, order_of) + sc.compare(nan_across, nan_down, order_of)
     is_equal = sc.compare(across, down, "eq") + nan_across * nan_down
@@ -173,7 +173,7 @@ def _sorted(importer: Importer, x: sc.Tensor, dim: int, descending: bool) -> lis
     is_at = sc.compare(places, sc.reshape(place, list(rows.shape[:-1]) + [1, extent]), "eq")  # [..., place, element]
     elements = sc.reshape(rows, list(rows.shape[:-1]) + [1, extent])
     values = sc.sum(sc.select(as_type(is_at, rows.dtype), elements, importer.constant(0, rows.dtype)), [rank])
-    index = sc.sum(is_at * importer.tensor(torch.arange(float(extent))), [rank])
+    index = sc.sum(is_at * importer.tensor(torch.arange(extent, dtype=torch.float32)), [rank])
     return [as_type(transposed(importer, each, back), dtype) for each, dtype in ((values, x.dtype), (index, sc.i64))]
 
 
