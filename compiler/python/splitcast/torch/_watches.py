@@ -46,7 +46,7 @@ class Watch:
             self.known = self.tensor.detach().clone()
 
     def is_untouched(self) -> bool:
-        """Whether the tensor is the view that it was at arm() of the same memory, to which nothing was written since."""
+        """Whether the tensor is the same view of the same memory as at arm(), and nothing was written there since."""
         return self.is_cheap and bool(_address_of(self.tensor) == _address_of(
             self.known)) and self.tensor.shape == self.known.shape and self.tensor.stride() == self.known.stride()
 

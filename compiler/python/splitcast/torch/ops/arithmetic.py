@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import splitcast as sc
 import torch
 from splitcast.torch.ops.elementwise import SMALL, rounded_towards
-from splitcast.torch.ops.table import OPS, Missing, Operand, Value, as_type, is_integer, op
+from splitcast.torch.ops.table import OPS, Operand, Value, as_type, is_integer, op
 
 if TYPE_CHECKING:
     from splitcast.torch._import import Importer
@@ -201,7 +201,7 @@ def asin(importer: Importer, x: sc.Tensor) -> sc.Tensor:
 
 @op("aten.atan2.default")
 def atan2(importer: Importer, y: Value, x: Value) -> sc.Tensor:
-    """The angle of the point (x, y), also where both are 0 or infinite; at the origin its gradient is 0, as in PyTorch."""
+    """The angle of the point (x, y), also where both are 0 or infinite. At the origin the gradient is 0."""
     y, x = importer.tensor(y), importer.tensor(x)
     up, right = in_f64(y), in_f64(x)
     zero, one = importer.constant(0, sc.f64), importer.constant(1.0, sc.f64)
