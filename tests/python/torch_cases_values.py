@@ -236,6 +236,65 @@ def ends_of_ranges() -> str:
     return "ok"
 
 
+class Added(nn.Module):
+    """Points, and what is added to them."""
+
+    def __init__(self, at: torch.Tensor) -> None:
+        super().__init__()
+        self.at, self.more = at, nn.Parameter(torch.zeros_like(at))
+
+    def forward(self) -> torch.Tensor:
+        return self.at + self.more
+
+
+def angles() -> str:
+    """Angles and others of zeros, infinities and NaN; and slopes that are infinite or no number."""
+    ends = torch.tensor([0.0, -0.0, 1.0, -2.0, torch.inf, -torch.inf, torch.nan, 0.5, -1.0])
+    up, right = torch.meshgrid(ends, ends, indexing="ij")
+    one = torch.ones_like(ends)
+    values = {"atan2": lambda: torch.atan2(up, right), "atan": lambda: torch.atan(
+        ends), "asinh": lambda: torch.asinh(ends), "acosh": lambda: torch.acosh(ends), "atanh": lambda: torch.atanh(
+            ends), "hypot": lambda: torch.hypot(
+        up, right), "lerp": lambda: torch.lerp(ends * 1e8, one, 1.0), "clamp": lambda: torch.arange(4).clamp(min=0.5)}
+    slopes = {"asin": torch.asin, "acos": torch.acos, "acosh": torch.acosh, "atanh": torch.atanh, "asinh": torch.asinh,
+              "atan": torch.atan, "hypot": lambda v: torch.hypot(v, 2 * v), "to a point": lambda v: torch.atan2(v, v.detach()),
+              "from a point": lambda v: torch.atan2(v.detach(), v)}
+    for dtype in (torch.float32, torch.float64):
+        ends, up, right, one = [each.to(dtype) for each in (ends, up, right, one)]
+        for name, function in slopes.items():
+            model, eager = Added(ends), Added(ends)
+
+            def loss(m: nn.Module, x: torch.Tensor, function: Any = function) -> dict[str, torch.Tensor]:
+                return {"loss": function(m()).sum() + 0 * x.sum(), **{each: of() for each, of in values.items()}}
+
+            trainer = splitcast.torch.compile(model, loss, {"x": rows()}, torch.optim.SGD(model.parameters(), 1.0))
+            loss(eager, X)["loss"].backward()
+            if name == "asin":
+                outputs = trainer.evaluate({"x": rows()}, outputs=True)[1]
+                for each, of in values.items():
+                    found, expected = outputs[each], of()
+                    if not torch.allclose(found, expected, rtol=1e-6, equal_nan=True) or not torch.equal(
+                            found.signbit() | found.isnan(), expected.signbit() | expected.isnan()):
+                        return f"{each} in {dtype}: {found}, eager {expected}"
+            trainer.step({"x": rows()})
+            found, expected = -trainer.state_dict()["more"], eager.more.grad
+            if name in ("hypot", "to a point", "from a point"):
+                expected[ends.isinf()] = 0.0  # as with_slopes says
+            if not torch.allclose(found, expected, rtol=1e-5, equal_nan=True):
+                return f"the slope of {name} in {dtype}: {found}, eager {expected}"
+    return "ok"
+
+
+def draws_of_nothing() -> str:
+    """Dropout of 0 and of 1 draws no number, which evaluations do not ask for."""
+    for p, right in ((0.0, square(line(), X).item()), (1.0, 0.0)):
+        trainer = compiled(line(), lambda m, x, p=p: square(lambda x: nn.functional.dropout(m(x), p), x))
+        found = trainer.evaluate({"x": rows()})
+        if abs(found - right) > 1e-6:
+            return f"dropout of {p}: {found}, eager {right}"
+    return "ok"
+
+
 def what_remains() -> str:
     """Remainders and rounded quotients by numbers that have no exact quotient, in both types and of both signs."""
     numbers = torch.tensor([0.1, 0.3, -0.7, 2.0])
@@ -314,5 +373,6 @@ def optimizers_that_the_loss_holds() -> str:
 if __name__ == "__main__":
     run_cases({"states of all kinds": states_of_all_kinds, "values of all kinds": values_of_all_kinds,
                "behind gradients": behind_gradients, "memory that others hold": memory_that_others_hold,
-               "ends of ranges": ends_of_ranges, "what remains": what_remains, "of the loss": of_the_loss,
+               "ends of ranges": ends_of_ranges, "angles": angles, "draws of nothing": draws_of_nothing,
+               "what remains": what_remains, "of the loss": of_the_loss,
                "optimizers that the loss holds": optimizers_that_the_loss_holds})

@@ -160,15 +160,18 @@ def with_slopes(importer: Importer, value: sc.Tensor, *operands: tuple[sc.Tensor
     """`value`, with the gradient that is said of each operand: pairs of the operand and its slope.
 
     A slope is multiplied by a distance of 0. Where it is infinite or no number, that would be no number, and the root
-    of the distance is taken instead, whose slope is infinite; what is infinite less itself has none.
+    of the distance is taken instead, whose slope is infinite; what is infinite less itself has none. The gradient is 0
+    where an operand is infinite and the value a number. (Of two infinite operands, PyTorch's is none.)
     """
     dtype = importer.result_type()
     result = as_type(sc.stop_gradient(value), dtype)
     zero, one, infinity = [importer.constant(each, dtype) for each in (0.0, 1.0, math.inf)]
+    is_lost = as_type(sc.compare(result, result, "ne"), dtype)
     for x, slope in operands:
         x, slope = as_type(x, dtype), as_type(sc.stop_gradient(slope), dtype)
         is_finite, has_slope = [as_type(sc.compare(sc.abs(each), infinity, "lt"), dtype) for each in (x, slope)]
-        distance = sc.select(is_finite, x - sc.stop_gradient(x), zero)  # is 0
+        # It is 0, but where x is infinite, which has none; if the value is no number, the gradient need not be one.
+        distance = sc.select(sc.maximum(is_finite, is_lost), x - sc.stop_gradient(x), zero)
         root = sc.sqrt(sc.select(has_slope, one, distance))
         is_nan, is_below = as_type(sc.compare(slope, slope, "ne"), dtype), as_type(sc.compare(slope, zero, "lt"), dtype)
         steep = sc.select(is_nan, root - root, sc.select(is_below, -root, root))

@@ -27,7 +27,8 @@ def asinh(importer: Importer, x: sc.Tensor) -> sc.Tensor:
 def acosh(importer: Importer, x: sc.Tensor) -> sc.Tensor:
     wide = in_f64(x)
     root = sc.sqrt(wide - 1.0) * sc.sqrt(wide + 1.0)  # not a number below 1
-    return with_slopes(importer, log1p(importer, wide - 1.0 + root), (x, sc.pow(root, -1)))
+    slope = sc.pow(sc.sqrt(wide * wide - 1.0), -1)  # a number below -1, as in PyTorch
+    return with_slopes(importer, log1p(importer, wide - 1.0 + root), (x, slope))
 
 
 @op("aten.atanh.default")
