@@ -468,6 +468,26 @@ def files_of_other_models() -> str:
     return "ok" if all(torch.equal(found[name], value) for name, value in right.items()) else "other values"
 
 
+def state_of_an_optimizer() -> str:
+    """A state dict without what steps have added up is refused; one that lacks nothing is not."""
+    for made, has_sums in ((lambda p: torch.optim.SGD(p, 0.1), False), (torch.optim.Adam, True),
+                           (lambda p: torch.optim.SGD(p, 0.1, momentum=0.9), True)):
+        model = line()
+        optimizer = made(model.parameters())
+        trainer = splitcast.torch.compile(model, square, {"x": rows()}, optimizer)
+        torch.optim.lr_scheduler.ConstantLR(optimizer).state_dict()
+        before = copy.deepcopy(optimizer.state_dict())
+        trainer.step({"x": rows()})
+        if has_sums:
+            said = refused(r"state_dict\(\) lacks.*trainer.save\(path\)", optimizer.state_dict)
+        else:
+            said = "ok" if optimizer.state_dict()["state"] == before["state"] else "another state"
+        if said != "ok":
+            return said
+        copy.deepcopy(optimizer).state_dict()
+    return "ok"
+
+
 def names_that_are_patterns() -> str:
     """A star in a name is a star."""
 
@@ -610,7 +630,7 @@ OTHERS: dict[str, Callable[[], str]] = {
     "what tracing changes": what_tracing_changes, "stale values": stale_values, "modes of compile": modes_of_compile,
     "files": files, "files of other models": files_of_other_models, "rates of files": rates_of_files,
     "names that are patterns": names_that_are_patterns, "shared memory": shared_memory, "surroundings": surroundings,
-    "several shapes": several_shapes}
+    "several shapes": several_shapes, "state of an optimizer": state_of_an_optimizer}
 MEASURED = {"price": price}  # run only where the command line names it
 
 

@@ -7,6 +7,7 @@ import collections
 import operator
 import sys
 import types
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -203,6 +204,15 @@ class Watched:
         self._state = self._watch_state()
         self._has_stepped = False
         self._rates = rates
+        if self._optimizer is not None:
+            self._optimizer.register_state_dict_pre_hook(_refusal_of(weakref.ref(self)))
+
+    def require_no_state(self) -> None:
+        """Raises InvalidError if the trainer has sums of earlier steps, of which the optimizer knows nothing."""
+        has_sums = not isinstance(self._optimizer, torch.optim.SGD) or any(each["momentum"] for each in self._groups)
+        if self._has_stepped and has_sums:
+            raise sc.InvalidError(f"the optimizer's state_dict() lacks what steps have added up: {WHERE_STATE_IS}. "
+                                  "Save all of training by trainer.save(path), for trainer.load(path)")
 
     def require_unchanged(self) -> None:
         if list(map(operator.attrgetter("requires_grad"), self._parameters)) != self._flags:
@@ -234,9 +244,13 @@ class Watched:
         step."""
         for number in self._rates:
             self._groups[number]["lr"] = _plain(self._groups_now[number]["lr"])
-        self._has_stepped = True
+        self.note_sums()
         if self._optimizer is not None:
             self._optimizer._opt_called = True  # type: ignore[attr-defined]  # a scheduler reads it
+
+    def note_sums(self) -> None:
+        """Notes that the trainer may have sums of earlier steps, of its own or of a file."""
+        self._has_stepped = True
 
     def take_rates(self, read: Callable[[str], NDArray[Any]]) -> None:
         """Sets the learning rates of the optimizer's groups to those of the session, which have come from a file: as in
@@ -265,7 +279,7 @@ class Watched:
                     raise sc.InvalidError(
                         f"{key} of group {number} of the optimizer is {now!r}, but it was {value!r} when the model was "
                         "compiled; its values are read only then, except learning rates without schedule=; compile "
-                        "again")
+                        "again" + (f", or give the scheduler {CYCLES}" if key in ("betas", "momentum") else ""))
         if self._members_now() != self._members:
             raise sc.InvalidError("the optimizer's groups have other parameters than when the model was compiled; "
                                   "compile again")
@@ -302,8 +316,20 @@ class Watched:
                 for parameter, state in self._optimizer.state.items() for key, value in state.items()]
 
 
+CYCLES = "cycle_momentum=False if it is a OneCycleLR or a CyclicLR"
 WHERE_STATE_IS = ("momentum and other sums of earlier steps lie in the trainer, and go on; to begin with new ones, "
                   "compile again with a new optimizer")
+
+
+def _refusal_of(watched: weakref.ref[Watched]) -> Callable[[torch.optim.Optimizer], None]:
+    """A hook of the optimizer, which outlives the trainer."""
+
+    def refuse(optimizer: torch.optim.Optimizer) -> None:
+        alive = watched()
+        if alive is not None:
+            alive.require_no_state()
+
+    return refuse
 
 
 class _State(collections.defaultdict[Any, Any]):

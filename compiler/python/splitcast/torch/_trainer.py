@@ -175,6 +175,8 @@ class Trainer:
 
     def _loaded(self, names: Iterable[str] | None, are_rates: bool) -> None:
         self._following.loaded(names)
+        if names is None:
+            self._watched.note_sums()
         if are_rates:
             self._watched.take_rates(self._compiled.read)
 
