@@ -31,7 +31,7 @@ void ThisRank::begin(const py::dict &options) {
             : "the job has already begun, by init() or by another call of splitcast; call init() once, before "
               "any other"));
   if (atBegin)
-    py::reinterpret_steal<py::function>(std::exchange(atBegin, nullptr))();
+    py::reinterpret_steal<py::object>(std::exchange(atBegin, nullptr))();
   LaunchOptions launchOptions;
   Flags flags("splitcast.init", "");
   launchOptions.addTo(flags);
@@ -128,7 +128,7 @@ void bindThisRank(py::module_ &module) {
       },
       py::arg("text"), py::arg("what"),
       "Raises an error on all ranks unless they all give the same text. All ranks must call it at the same point.");
-  module.def("_at_begin", [](py::function call) { atBegin = call.release().ptr(); });
+  module.def("_at_begin", [](py::object call) { atBegin = call.release().ptr(); });
   module.def("_has_begun", &ThisRank::hasBegun);
   module.def("_rank_from_environment", &runtime::rankFromEnvironment);
   module.def("_end", &ThisRank::end, py::arg("error") = py::none());

@@ -74,7 +74,9 @@ const llvm::StringMap<Function1> &functions1() {
 
 const llvm::StringMap<Function2> &functions2() {
   static const llvm::StringMap<Function2> table = {
-      {"math.powf", std::pow}, {"arith.maxnumf", maxNumber}, {"arith.minnumf", minNumber}, {"arith.remf", std::fmod}};
+      {"math.powf", std::pow},      {"math.copysign", std::copysign}, {"arith.maxnumf", maxNumber},
+      {"arith.minnumf", minNumber}, {"arith.remf", std::fmod},
+  };
   return table;
 }
 
