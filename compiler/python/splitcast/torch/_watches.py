@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 
@@ -76,9 +77,11 @@ class Watches:
         self._cheap = [each.tensor for each in self.all if each.is_cheap]
         self._addresses = [_address_of(each.known) for each in self.all if each.is_cheap]
         known = [each.known for each in self.all if each.is_cheap]
-        self._layouts = _Guards(
-            *self._cheap, dynamic_dims_sizes=[list(each.shape) for each in known],
-            dynamic_dims_strides=[list(each.stride()) for each in known]) if known else None
+        shapes: Any = [list(each.shape) for each in known]  # PyTorch's stub says something else
+        strides: Any = [list(each.stride()) for each in known]
+        self._layouts = None
+        if known:
+            self._layouts = _Guards(*self._cheap, dynamic_dims_sizes=shapes, dynamic_dims_strides=strides)
         self._others = [each for each in self.all if not each.is_cheap]
 
     def changed(self, are_strict: Callable[[str], bool] = lambda name: False) -> list[Watch]:
