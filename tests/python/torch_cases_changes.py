@@ -149,6 +149,8 @@ CHANGES: dict[str, tuple[Callable[[Scene], Any], str | None]] = {  # None: as ea
     "a transposition in place": (in_place(lambda s: s.model.l.weight.t_()), None),
     "a view that repeats an element": (lambda s: setattr(s.model.weights, "data", s.model.weights.data[:1].expand(4)),
                                        None),
+    "a parameter that repeats a row": (lambda s: setattr(s.model.l.weight, "data", s.model.l.weight.data[:1].expand(
+        4, 4)), "'l.weight' of the model repeats elements"),
     "a view of fewer rows": (lambda s: setattr(s.model.l.weight, "data", s.model.l.weight.data[:2]),
                              r"l.weight.*\(2, 4\), but it was"),
     "an element by a view": (lambda s: s.model.l.weight.detach()[1].fill_(0.5), None),

@@ -167,6 +167,10 @@ class Following:
         if now.dtype != known.dtype or now.shape != known.shape:
             raise sc.InvalidError(f"'{watch.name}' of the model is {now.dtype} {tuple(now.shape)}, but it was "
                                   f"{known.dtype} {tuple(known.shape)} when the model was compiled; compile again")
+        if variable in self._changing and any(
+                stride == 0 and extent > 1 for stride, extent in zip(now.stride(), now.shape)):
+            raise sc.InvalidError(f"'{watch.name}' of the model repeats elements of its memory, as by expand(), and "
+                                  "a step would change each of them by itself; give it memory of its own by clone()")
         if variable not in self._stale:
             return True
         given = self._given.get(variable)
