@@ -37,7 +37,7 @@ MOST_MB = 2
 MOST_MB_OF_PRODUCTS = 16
 LARGE_PRODUCTS = ("classifier", "gpt")
 # In the others, too, AVX2's sgemm copies: text_model over messages has 3.2 MB more than predicted with it, and 1 to 2
-# with SSE4.1. So that their limit is the same on all processors, oneDNN takes no more than that there.
+# with SSE4.1. So that the limits are the same on all processors, oneDNN takes no more than that.
 PLAIN_PRODUCTS = ["-x", "ONEDNN_MAX_CPU_ISA=SSE41"]
 # Makes the C library return memory that oneDNN frees to the system; otherwise it keeps some of it for later products.
 GIVE_BACK = ["-x", "MALLOC_MMAP_THRESHOLD_=1048576"]
@@ -76,8 +76,7 @@ def parseArguments():
 class Setting:
     """How a model is run: the programs, the ranks, ZeRO and the transport."""
 
-    def __init__(self, arguments, directory, name, ranks, stage, transport):
-        self.products = [] if name in LARGE_PRODUCTS else PLAIN_PRODUCTS
+    def __init__(self, arguments, directory, ranks, stage, transport):
         self.bin, self.directory, self.ranks, self.transport = arguments.bin, directory, ranks, transport
         self.zero = f"stage={stage},strategy={'tensor' if ranks == 2 else 'bucket'}"
 
@@ -104,7 +103,7 @@ class Setting:
     def measure(self, command, module, steps):
         """Runs a program. Returns (predicted, counted, mapped of other ranks) in MB for each rank. A first run compiles
         the kernels, so that the memory of their compilation does not count."""
-        launcher = mpirun(self.ranks) + ["--mca", "mpi_yield_when_idle", "1"] + GIVE_BACK + self.products
+        launcher = mpirun(self.ranks) + ["--mca", "mpi_yield_when_idle", "1"] + GIVE_BACK + PLAIN_PRODUCTS
         run(launcher + command + self.flags(0))
         how = "--without-mpi" if self.transport == "messages" else "--without-files"
         text, measured = runMeasured(launcher, command + self.flags(steps), how=[how])
@@ -200,7 +199,7 @@ def main():
                                                            arguments.ranks.split(","), arguments.stages.split(","),
                                                            arguments.transports.split(",")):
         with tempfile.TemporaryDirectory() as directory:
-            setting = Setting(arguments, directory, name, int(ranks), int(stage), transport)
+            setting = Setting(arguments, directory, int(ranks), int(stage), transport)
             large, rises = (measureExample if name in EXAMPLES else measureInputs)(setting, name)
         most = MOST_MB_OF_PRODUCTS if name in LARGE_PRODUCTS else MOST_MB
         # The counted peak is the predicted one plus the difference of the rises.
