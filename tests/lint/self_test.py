@@ -306,10 +306,12 @@ class TreeTest(TreeTestBase):
             self.assertEqual(file.read(), "cc_library(\n    name = 'x',\n)\n")
 
     def judge(self, reports, expected, checked="A.cc", folders="no-such-folder"):
+        return self.judgeWith([self.write("list", checked), str(expected), folders], reports)
+
+    def judgeWith(self, arguments, reports):
         paths = [self.write(f"{index}.tidy", report) for index, report in enumerate(reports)]
-        listPath = self.write("list", checked)
         return subprocess.run(
-            [sys.executable, os.path.join(ROOT, "tests/lint/tidy_report.py"), listPath, str(expected), folders],
+            [sys.executable, os.path.join(ROOT, "tests/lint/tidy_report.py"), *arguments],
             input="\n".join(paths),
             capture_output=True,
             text=True,
@@ -330,6 +332,15 @@ class TreeTest(TreeTestBase):
         self.assertEqual(self.judge([missing], 0).returncode, 0)
         self.assertEqual(self.judge([missing + unused], 0).returncode, 1)
         self.assertEqual(self.judge([missing + unused], 1).returncode, 0)
+
+    def testTidyReportJudgesWhatIsFinishedAlike(self):
+        missing = 'runtime/A.cc:1:2: warning: no header providing "std::string" is directly included [misc-include-cleaner]\n'
+        bad = "runtime/A.cc:1:1: warning: bad [some-check]\n"
+        self.assertEqual(self.judgeWith([], []).returncode, 0)
+        self.assertEqual(self.judgeWith([], ["", missing]).returncode, 0)
+        result = self.judgeWith([], ["", missing + bad, bad])
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("1 findings in the 3 reports that are finished", result.stdout)
 
     def testTidyReportMissesNoSource(self):
         result = self.judge([""], 0, folders="dialects")

@@ -1,8 +1,10 @@
 """Judges the reports of clang-tidy: tidy_report.py SOURCE_LIST EXPECTED FOLDERS, with the reports' paths on stdin.
 
 Prints each finding once (a header's is in the report of every source that includes it). Exits 0 if there are exactly
-EXPECTED findings, some source was checked, and every source under FOLDERS (comma-separated) is in SOURCE_LIST. An entry that begins
-with - exempts the paths that begin so.
+EXPECTED findings, some source was checked, and every source under FOLDERS (comma-separated) is in SOURCE_LIST. An entry
+that begins with - exempts the paths that begin so.
+
+Without arguments, judges the reports that there are, of which others may be missing: exits 0 if they have no finding.
 """
 import os
 import re
@@ -38,15 +40,27 @@ def unreached(folders, checked):
     return sorted(set(present) - set(checked))
 
 
-def main():
-    listPath, expected, folders = sys.argv[1:]
-    with open(listPath, encoding="utf-8") as file:
-        checked = file.read().split()
+def findingsIn(reports):
+    """{first line: whole text} of the findings in the reports at these paths; each stands there once."""
     findings = {}
-    for path in sys.stdin.read().split():
+    for path in reports:
         with open(path, encoding="utf-8") as file:
             findings.update(split(file.read()))
     print("\n".join(findings.values()))
+    return findings
+
+
+def judgeSome():
+    reports = sys.stdin.read().split()
+    findings = findingsIn(reports)
+    print(f"{len(findings)} findings in the {len(reports)} reports that are finished")
+    sys.exit(1 if findings else 0)
+
+
+def judgeAll(listPath, expected, folders):
+    with open(listPath, encoding="utf-8") as file:
+        checked = file.read().split()
+    findings = findingsIn(sys.stdin.read().split())
     missing = unreached(folders.split(","), checked)
     for path in missing:
         print(f"{path}: no target of this test's deps reaches this source; add one")
@@ -55,4 +69,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    judgeAll(*sys.argv[1:]) if len(sys.argv) > 1 else judgeSome()
