@@ -252,6 +252,7 @@ private:
     job.ranks = ranks;
     job.directory = directory;
     job.limitSeconds = 240; // it takes some seconds, but not where others have the processors
+    job.silenceSeconds = 60;
     return job;
   }
   void compare() {

@@ -90,16 +90,51 @@ std::map<int64_t, int> pidsOf(const std::string &notes, int64_t ranks) {
   return pids;
 }
 
+/// The number of bytes that the ranks and their launcher have written.
+uintmax_t bytesWritten(const std::string &notes) {
+  uintmax_t bytes = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(notes)) {
+    std::error_code gone; // another's file may be renamed or removed at any time
+    const uintmax_t size = entry.file_size(gone);
+    bytes += gone ? 0 : size;
+  }
+  return bytes;
+}
+
+/// Whether a job has exceeded one of its limits.
+class Limits {
+public:
+  explicit Limits(const Job &job, const std::string &notes) : job(job), notes(notes) {}
+
+  bool exceeded() {
+    const Clock::time_point now = Clock::now();
+    if (const uintmax_t size = bytesWritten(notes); size != bytes) {
+      bytes = size;
+      lastWord = now;
+    }
+    return seconds(now - begin) > job.limitSeconds || seconds(now - lastWord) > job.silenceSeconds;
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  static double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
+
+  const Job &job;
+  const std::string &notes;
+  const Clock::time_point begin = Clock::now();
+  Clock::time_point lastWord = begin;
+  uintmax_t bytes = 0;
+};
+
 /// The exit status of `child`, or -1 when it did not end in time.
 int waitOrKill(pid_t child, const Job &job, const std::string &notes) {
-  auto begin = std::chrono::steady_clock::now();
+  Limits limits(job, notes);
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
-    std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
     std::map<int64_t, int> pids = pidsOf(notes, std::max<int64_t>(1, job.ranks));
     if (job.watch)
       job.watch(pids);
-    if (passed.count() > job.limitSeconds) {
+    if (limits.exceeded()) {
       for (auto [rank, pid] : pids)
         kill(pid, SIGKILL);
       kill(-child, SIGKILL);

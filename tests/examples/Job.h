@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,14 +22,14 @@ struct Job {
   bool byVariables = false;
   /// The working directory of the ranks.
   std::string directory;
-  /// The time after which all processes are killed.
-  double limitSeconds = 60;
+  /// The time after which all processes are killed, and the time without a word from any of them.
+  double limitSeconds = 60, silenceSeconds = std::numeric_limits<double>::infinity();
   /// Called repeatedly while the job runs, with the process ids of the ranks that have begun, by rank.
   std::function<void(const std::map<int64_t, int> &pids)> watch;
 };
 
 struct JobResult {
-  int exitStatus = -1; ///< that of mpirun, or of the single process; -1 if it exceeded its limit
+  int exitStatus = -1; ///< that of mpirun, or of the single process; -1 if it exceeded a limit
   double seconds = 0;
   std::vector<int> rankStatuses;        ///< each rank's exit status; 128 + N after signal N; -1 if it is unknown
   std::vector<std::string> rankOutputs; ///< what each rank wrote to stdout and stderr
