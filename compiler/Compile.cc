@@ -1,7 +1,7 @@
 #include "compiler/Compile.h"
 
 #include "compiler/Pipelines.h"
-#include "compiler/Places.h"
+#include "dialects/sbp/Places.h"
 #include "passes/local/Passes.h"
 #include "passes/plan/Passes.h"
 
@@ -49,6 +49,25 @@ absl::Status runPipeline(ModuleOp module, const std::string &what, const std::st
   return failed(manager.run(module)) ? diagnostics.error(what) : absl::OkStatus();
 }
 
+/// Returns what a pipeline makes of a copy of the module.
+absl::StatusOr<OwningOpRef<ModuleOp>> compiled(ModuleOp module, const std::string &what, const std::string &reproducer,
+                                               function_ref<void(OpPassManager &)> build) {
+  OwningOpRef<ModuleOp> copy = cast<ModuleOp>(module->clone());
+  if (absl::Status status = runPipeline(*copy, what, reproducer, build); !status.ok())
+    return status;
+  return copy;
+}
+
+/// Adds the passes that make the program of a rank, up to the end of the local level.
+void addLocalPasses(OpPassManager &manager, const CompileOptions &options, int64_t rank) {
+  LocalizePassOptions thisRank;
+  thisRank.rank = rank;
+  manager.addPass(createLocalizePass(thisRank));
+  LocalOptions local;
+  local.prefetch = options.zero.policy.prefetch() == 0 ? 0 : 1;
+  buildLocalPipeline(manager, local);
+}
+
 } // namespace
 
 sbp::ZeroOptions CompileOptions::withoutZero() {
@@ -58,29 +77,25 @@ sbp::ZeroOptions CompileOptions::withoutZero() {
 }
 
 absl::StatusOr<OwningOpRef<ModuleOp>> compileGlobal(ModuleOp source, const CompileOptions &options) {
-  OwningOpRef<ModuleOp> module = cast<ModuleOp>(source->clone());
-  absl::Status status = runPipeline(*module, "the module does not compile", options.reproducer,
-                                    [&](OpPassManager &manager) { buildGlobalPipeline(manager, options.zero); });
-  if (!status.ok())
-    return status;
-  return module;
+  return compiled(source, "the module does not compile", options.reproducer,
+                  [&](OpPassManager &manager) { buildGlobalPipeline(manager, options.zero); });
+}
+
+absl::StatusOr<OwningOpRef<ModuleOp>> compileStorage(ModuleOp source, const CompileOptions &options) {
+  return compiled(source, "the module does not compile", options.reproducer,
+                  [&](OpPassManager &manager) { buildStoragePipeline(manager, options.zero); });
+}
+
+absl::StatusOr<OwningOpRef<ModuleOp>> compileLocal(ModuleOp global, const CompileOptions &options, int64_t rank) {
+  return compiled(global, "the program of this rank does not compile", options.reproducer,
+                  [&](OpPassManager &manager) { addLocalPasses(manager, options, rank); });
 }
 
 absl::StatusOr<OwningOpRef<ModuleOp>> compilePlan(ModuleOp global, const CompileOptions &options, int64_t rank) {
-  OwningOpRef<ModuleOp> local = cast<ModuleOp>(global->clone());
-  auto build = [&](OpPassManager &manager) {
-    LocalizePassOptions thisRank;
-    thisRank.rank = rank;
-    manager.addPass(createLocalizePass(thisRank));
-    LocalOptions localOptions;
-    localOptions.prefetch = options.zero.policy.prefetch() == 0 ? 0 : 1;
-    buildLocalPipeline(manager, localOptions);
+  return compiled(global, "the program of this rank does not compile", options.reproducer, [&](OpPassManager &manager) {
+    addLocalPasses(manager, options, rank);
     buildPlanPipeline(manager);
-  };
-  absl::Status status = runPipeline(*local, "the program of this rank does not compile", options.reproducer, build);
-  if (!status.ok())
-    return status;
-  return local;
+  });
 }
 
 absl::Status shareStorages(ModuleOp plans, const std::vector<std::string> &storages) {

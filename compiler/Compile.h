@@ -34,6 +34,16 @@ struct CompileOptions {
 ///   Errors  InvalidArgument, with the compiler's diagnostics.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> compileGlobal(mlir::ModuleOp source, const CompileOptions &options);
 
+/// Returns the module once it is decided what is computed and where variables are stored, before signatures of other
+/// values and communication (buildStoragePipeline). `source` is not changed.
+///   Errors  InvalidArgument, with the compiler's diagnostics.
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> compileStorage(mlir::ModuleOp source, const CompileOptions &options);
+
+/// Returns the program of one rank, at the end of the local level. The parameters are those of compilePlan.
+///   Errors  InvalidArgument, with the compiler's diagnostics.
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> compileLocal(mlir::ModuleOp global, const CompileOptions &options,
+                                                               int64_t rank);
+
 /// Returns the plan of one rank, a number of the job's (not a position of the placement). `global` is the result of
 /// compileGlobal with the same options, and is not changed.
 ///   Errors  InvalidArgument, with the compiler's diagnostics.

@@ -57,13 +57,15 @@ static void addComputation(OpPassManager &manager, const sbp::ZeroOptions &optio
   manager.addPass(createSplitStepsPass(steps));
 }
 
-void buildGlobalPipeline(OpPassManager &manager, const sbp::ZeroOptions &options) {
+void buildStoragePipeline(OpPassManager &manager, const sbp::ZeroOptions &options) {
   addComputation(manager, options);
-
-  //--- Storage --------------------------------------------------------------//
   // Decides only the storage. This comes before signatures are chosen, since
   // updates are computed where gradient and state lie.
   manager.addPass(createZeroStoragePass(options));
+}
+
+void buildGlobalPipeline(OpPassManager &manager, const sbp::ZeroOptions &options) {
+  buildStoragePipeline(manager, options);
 
   //--- Communication --------------------------------------------------------//
   // After this pass every tensor has a signature.

@@ -13,7 +13,12 @@ namespace splitcast {
 // A pipeline runs on a module, whose context has the dialects of registerDialects(). After an error the module may be
 // changed in part.
 
-/// Adds the passes of the global level, up to explicit boxing. `options` apply to what variables and groups leave open.
+/// Adds the passes that decide what a module computes and where its variables are stored: backward, updates,
+/// micro-batches and ZeRO, without signatures of other values, nor communication. `options` apply to what variables and
+/// groups leave open.
+void buildStoragePipeline(mlir::OpPassManager &manager, const sbp::ZeroOptions &options);
+
+/// Adds all passes of the global level: these, and those up to explicit boxing.
 void buildGlobalPipeline(mlir::OpPassManager &manager, const sbp::ZeroOptions &options);
 
 struct LocalOptions : mlir::PassPipelineOptions<LocalOptions> {

@@ -1,6 +1,6 @@
 #include "compiler/graph/GraphDiagnostics.h"
 
-#include "compiler/Places.h"
+#include "dialects/sbp/Places.h"
 
 namespace splitcast {
 

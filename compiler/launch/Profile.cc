@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace splitcast {
 namespace {
@@ -22,6 +23,7 @@ constexpr size_t kMostRows = 40;
 /// The sums of equal ops, or of ops of one kind.
 struct Row {
   std::string kind, name;
+  std::set<std::string> places; ///< of single ops: where the user's ops stand
   int64_t runs = 0;
   double seconds = 0, bytes = 0, flops = 0, boundSeconds = 0;
   bool hasBound = true; ///< whether the peaks of the machine give a least time
@@ -54,7 +56,12 @@ std::string textOf(const Row &row, double total) {
                                                   : std::string(9, ' '));
   absl::StrAppend(&text, hasRate && row.hasBound ? absl::StrFormat("%5.0f%%", 100 * row.boundSeconds / row.seconds)
                                                  : std::string(6, ' '));
-  return absl::StrCat(text, "  ", row.kind, row.name.empty() ? "" : " ", row.name, "\n");
+  absl::StrAppend(&text, "  ", row.kind, row.name.empty() ? "" : " ", row.name);
+  if (!row.places.empty())
+    absl::StrAppend(&text, "  (", *row.places.begin());
+  if (row.places.size() > 1)
+    absl::StrAppend(&text, " and ", row.places.size() - 1, " more");
+  return absl::StrCat(text, row.places.empty() ? "\n" : ")\n");
 }
 
 std::vector<Row> sorted(std::map<std::string, Row> rows) {
@@ -124,6 +131,8 @@ std::string profileTable(const Profiler &profiler, const runtime::Peaks &peaks) 
     Row &name = byName[op.kind + type + " " + op.name];
     name.kind = op.kind + type;
     name.name = op.name;
+    if (!op.place.empty())
+      name.places.insert(op.place);
     add(name, op, peaks);
   }
   std::string text =
@@ -167,12 +176,12 @@ std::string traceEvents(const Profiler &profiler, int64_t rank, int64_t shift) {
     const ProfiledOp &op = profiler.ops()[run.op];
     absl::StrAppendFormat(&text,
                           R"({"ph":"X","pid":%d,"tid":%d,"ts":%.3f,"dur":%.3f,"cat":%s,"name":%s,"args":{"plan":%s,)"
-                          R"("op":%d,"bytes":%d,"flops":%.0f}},)"
+                          R"("op":%d,"at":%s,"bytes":%d,"flops":%.0f}},)"
                           "\n",
                           rank, rows.at(op.stream), static_cast<double>(run.begin + shift) * 1e-3,
                           static_cast<double>(run.end - run.begin) * 1e-3, quoted(op.kind),
                           quoted(op.kind == "kernel" ? op.name : absl::StrCat(op.kind, " ", op.name)), quoted(op.plan),
-                          op.index, op.bytes, op.flops);
+                          op.index, quoted(op.place), op.bytes, op.flops);
     const auto found = live.find({op.plan, op.index});
     if (found == live.end())
       continue;

@@ -492,10 +492,11 @@ void bindSession(py::module_ &module, py::class_<OwnedGraph, std::shared_ptr<Own
               "The bytes of memory and of each collective that one run needs on this rank, known before it runs. "
               "\"text\" is the same in words.");
   session.def("plan", [](OwnedSession &of) { return of.textOf("plan"); }, "This rank's plan as MLIR.");
-  session.def("ir", &OwnedSession::textOf, py::arg("level") = "global",
-              "The module as MLIR at the end of a level: \"source\", as the graph has it; \"global\", with ZeRO, all "
-              "signatures and explicit boxing, the same on all ranks; \"local\", this rank's program; \"plan\", this "
-              "rank's plan.");
+  session.def(
+      "ir", &OwnedSession::textOf, py::arg("level") = "global",
+      "The module as MLIR at the end of a level: \"source\", as the graph has it; \"zero\", with backward, updates "
+      "and the storage that ZeRO gives to variables; \"global\", with all signatures and explicit boxing, the same "
+      "on all ranks; \"local\", this rank's program; \"plan\", this rank's plan.");
   bindVariables(session);
   graph.def(
       "compile", &OwnedSession::create, py::kw_only(), py::arg("enable_zero") = py::none(), py::arg("seed") = 0,

@@ -299,7 +299,8 @@ private:
       op->setAttr(kBatchRowsName, MicroBatchRows::statement(b.getContext(), microBatches, entries));
   }
 
-  /// Emits a colocate op, or only its input if `beside` has no place yet.
+  /// Emits a colocate op, or only its input if `beside` has no place in this loop: a later loop computes it, or its
+  /// uses decide where it is made. This loop then adds up the input where it lies.
   void emitColocate(sbp::ColocateOp op) {
     Value output = op.getOutput();
     if (needed.contains(output)) {

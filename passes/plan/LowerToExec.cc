@@ -31,6 +31,9 @@
 #include "passes/plan/Passes.h"
 #include "passes/plan/StorageLayout.h"
 
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
 #include <numeric>
 
 using namespace mlir;
@@ -42,6 +45,16 @@ namespace splitcast {
 } // namespace splitcast
 
 namespace {
+
+/// The names of the first ops of a fusion, each once, for the name of its kernel: "_add_gelu".
+std::string opsOf(nn::FusionOp fusion) {
+  constexpr size_t kMostNames = 4;
+  llvm::SmallSetVector<StringRef, kMostNames> names;
+  for (Operation &op : fusion.getBody().front().without_terminator())
+    if (!op.hasTrait<OpTrait::ConstantLike>() && names.size() < kMostNames)
+      names.insert(op.getName().stripDialect());
+  return names.empty() ? "" : "_" + llvm::join(names, "_");
+}
 
 /// Kernels by their text: fusions with equal kernels share one.
 class KernelTable {
@@ -61,7 +74,7 @@ public:
       kernel->erase();
       return name;
     }
-    name = builder.getStringAttr("k" + std::to_string(known.size() - 1));
+    name = builder.getStringAttr("k" + std::to_string(known.size() - 1) + opsOf(fusion));
     kernel->setName(name);
     return name;
   }

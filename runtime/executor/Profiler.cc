@@ -1,8 +1,10 @@
 #include "runtime/executor/Profiler.h"
 
+#include "dialects/sbp/Places.h"
 #include "runtime/api/StatusMacros.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <algorithm>
@@ -95,6 +97,7 @@ void Profiler::bound(mlir::Operation *op, int64_t index) {
           });
   profiled.plan = op->getParentOfType<exec::PlanOp>().getSymName().str();
   profiled.index = index;
+  profiled.place = std::string(absl::StripSuffix(splitcast::placeOf(op->getLoc()), ": "));
   auto collective = mlir::dyn_cast<exec::CollectiveOp>(op);
   profiled.stream = collective ? collective.getStream().str() : "compute";
   places[op] = static_cast<int32_t>(known.size());

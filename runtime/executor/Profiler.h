@@ -25,6 +25,7 @@ struct ProfiledOp {
   std::string stream;     ///< where its work runs
   std::string kind;       ///< "kernel", "matmul", "all-gather", "wait for all-gather", "copy", "clear"
   std::string name;       ///< the kernel's name, a library call's sizes, or what a collective moves
+  std::string place;      ///< of the user's first op of which it was made: "file:line:column", or a name
   int64_t bytes = 0;      ///< bytes that are read and written; the size of a collective's data, and 0 for a wait
   double flops = 0;       ///< multiplications and additions of a library call
   bool isSmall = false;   ///< whether a library call's elements are bf16 or f16

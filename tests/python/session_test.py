@@ -292,12 +292,13 @@ for step in range(3):
 
     def test_ir_of_each_level(self):
         session = graph_of(sc.Adam(1e-3)).compile(enable_zero=3)
-        for level, has, lacks in (("source", "nn.minimize", "sbp.boxing"), ("global", "sbp.boxing", "nn.minimize"),
+        for level, has, lacks in (("source", "nn.minimize", "sbp.boxing"), ("zero", "sbp.assign", "nn.minimize"),
+                                  ("global", "sbp.boxing", "nn.minimize"),
                                   ("local", "ccl.read", "sbp.boxing"), ("plan", "exec.", "nn.minimize")):
             self.assertIn(has, session.ir(level), level)
             self.assertNotIn(lacks, session.ir(level), level)
         self.assertEqual(session.ir("plan"), session.plan())
-        with self.assertRaisesRegex(sc.InvalidError, "must be source, global, local or plan"):
+        with self.assertRaisesRegex(sc.InvalidError, "must be source, zero, global, local or plan"):
             session.ir("locale")
 
     def test_each_optimizer_and_schedule(self):
@@ -443,7 +444,11 @@ class Package(unittest.TestCase):
             """, directory + "/profile.json")
             self.assertEqual(result.returncode, 0, result.stderr)
             events = json.load(open(directory + "/profile.json"))["traceEvents"]
+            kernels = {event["name"]: event["args"]["at"] for event in events if event.get("cat") == "kernel"}
             self.assertEqual({event["pid"] for event in events if "matmul" in event["name"]}, {0, 1})
+            [(name, line)] = kernels.items()
+            self.assertRegex(name, r"^k\d+_\w*add")
+            self.assertRegex(line, r":8:?")
 
     def test_says_that_torch_is_missing(self):
         with self.assertRaisesRegex(ImportError, "needs PyTorch.*pip install torch"):

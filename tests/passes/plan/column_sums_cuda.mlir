@@ -22,7 +22,7 @@ func.func @odd(%x: tensor<1024x100xf32> {ccl.global = tensor<1024x100xf32>}) -> 
 
 // CHECK: exec.plan @split
 // CHECK-SAME: #exec.buffer<workspace "nn.fusion", arena, {{[0-9]+}}, 16384, during 0 to 0>
-// CHECK: exec.launch @kernels::@k0 reads {{.*}} writes [{{.*}}, #exec.range<arena, {{[0-9]+}}, 16384>]
+// CHECK: exec.launch @kernels::@k0{{[_a-z0-9]*}} reads {{.*}} writes [{{.*}}, #exec.range<arena, {{[0-9]+}}, 16384>]
 // CHECK: exec.plan @few
 // CHECK-NOT: workspace
 
