@@ -1,6 +1,7 @@
 #include "compiler/python/Arrays.h"
 #include "compiler/python/BindGraph.h"
 #include "compiler/python/BindSession.h"
+#include "compiler/python/Entries.h"
 #include "compiler/python/ThisRank.h"
 
 PYBIND11_MODULE(_splitcast, module) {
@@ -8,6 +9,7 @@ PYBIND11_MODULE(_splitcast, module) {
   module.doc() = "Graphs, sessions and jobs of Splitcast; see the package splitcast.";
   bindThisRank(module);
   bindArrays(module);
+  bindEntries(module);
   bindValues(module);
   bindTensor(module);
   bindOptimizers(module);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import functools
 import itertools
 import random
 import re
@@ -471,7 +472,8 @@ def files_of_other_models() -> str:
 
 
 def state_of_an_optimizer() -> str:
-    """A state dict without what steps have added up is refused; one that lacks nothing is not."""
+    """A state dict without what steps have added up is refused; one that lacks nothing is not, nor is another state that
+    has nothing, such as eager SGD's, which says so of each parameter."""
     for made, has_sums in ((lambda p: torch.optim.SGD(p, 0.1), False), (torch.optim.Adam, True),
                            (lambda p: torch.optim.SGD(p, 0.1, momentum=0.9), True)):
         model = line()
@@ -487,6 +489,34 @@ def state_of_an_optimizer() -> str:
         if said != "ok":
             return said
         copy.deepcopy(optimizer).state_dict()
+        eager = line()
+        theirs = made(eager.parameters())
+        square(eager, rows()).backward()
+        theirs.step()
+        optimizer.load_state_dict(theirs.state_dict())
+        step = functools.partial(trainer.step, {"x": rows()})
+        if has_sums and (said := refused("the optimizer has a new state, but momentum", step)) != "ok":
+            return said
+        if not has_sums:
+            step()
+    return "ok"
+
+
+def code_in_no_file() -> str:
+    """What a console, a notebook or exec() runs is the user's, too."""
+    text = """if True:
+        SCALE = 1.0
+        def loss(model, x):
+            return (model(x)**2).mean() * SCALE
+    """
+    for name, space in (("<stdin>", {"__name__": "__main__"}), ("<ipython-input-1>", {"__name__": "__main__"}),
+                        ("<cell>", {}), ("<string>", {}), ("<string>", {"__name__": "__main__"})):
+        exec(compile(text, name, "exec"), space)
+        trainer = compiled(line(), space["loss"])
+        space["SCALE"] = 2.0
+        said = refused("SCALE is 2.0, but it was 1.0", functools.partial(trainer.step, {"x": rows()}))
+        if said != "ok":
+            return f"{name}: {said}"
     return "ok"
 
 
@@ -631,8 +661,9 @@ def price() -> str:
 OTHERS: dict[str, Callable[[], str]] = {
     "what tracing changes": what_tracing_changes, "stale values": stale_values, "modes of compile": modes_of_compile,
     "files": files, "files of other models": files_of_other_models, "rates of files": rates_of_files,
-    "names that are patterns": names_that_are_patterns, "shared memory": shared_memory, "surroundings": surroundings,
-    "several shapes": several_shapes, "state of an optimizer": state_of_an_optimizer}
+    "code in no file": code_in_no_file, "names that are patterns": names_that_are_patterns,
+    "shared memory": shared_memory, "surroundings": surroundings, "several shapes": several_shapes,
+    "state of an optimizer": state_of_an_optimizer}
 MEASURED = {"price": price}  # run only where the command line names it
 
 

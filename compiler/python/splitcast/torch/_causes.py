@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import splitcast as sc
 import torch
 import torch.nn.functional as F
-from splitcast.torch._origins import origin_of
+from splitcast.torch._origins import origin_of_code
 
 DATA: Any = vars(torch._C.TensorBase)["data"]  # the attribute `data` of tensors
 EMBEDDING, EMBEDDING_BAG = F.embedding, F.embedding_bag
@@ -15,7 +15,7 @@ DEVICES = ("cpu", "cuda")
 
 
 def _is_of_user(frame: Any) -> bool:
-    return origin_of(frame.f_code.co_filename) != "own"
+    return origin_of_code(frame.f_code, frame.f_globals) != "own"
 
 
 def _line_of(frame: Any) -> str:

@@ -6,10 +6,28 @@ import functools
 import types
 
 GETTERS = {"get", "pop", "setdefault"}  # by which an entry of a dict is read
+# By which any attribute may be read.
+DYNAMIC = {"getattr", "vars", "__dict__", "attrgetter", "eval", "exec", "astuple", "asdict", "fields", "__match_args__",
+           "__getattribute__"}
 
 
 def stores(code: types.CodeType, name: str) -> bool:
     return any(each.opname == "STORE_DEREF" and each.argval == name for each in dis.get_instructions(code))
+
+
+def texts_of(code: types.CodeType) -> set[str]:
+    """The texts that a function mentions, of which some may name attributes."""
+    found = set()
+    for each in code.co_consts:
+        found |= {each} if isinstance(each, str) else {
+            text for text in each if isinstance(text, str)} if isinstance(each, tuple) else set()
+    return found
+
+
+def names_of(code: types.CodeType) -> set[str]:
+    """The names by which a function may read attributes. A pattern of a class reads those that the class lists."""
+    matches = dis.opmap["MATCH_CLASS"] in code.co_code[::2]
+    return {*code.co_names, *texts_of(code), *(["__match_args__"] if matches else [])}
 
 
 @functools.cache

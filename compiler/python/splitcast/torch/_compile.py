@@ -1,6 +1,7 @@
 """splitcast.torch.compile: makes a graph of a model's training, and a Trainer of the graph."""
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from splitcast.torch import (
     _import,
     _optimizers,
     _randomness,
+    _reading,
     _sharing,
     _surroundings,
 )
@@ -118,7 +120,7 @@ class _Functions:
         try:
             for suffix, batch in layout.batches.items():
                 for kind in kinds:
-                    _set_modes(modes if kind == "train" else dict.fromkeys(modes, False))
+                    _set_modes(modes if kind == "train" else _modes_of_evaluation(self._module))
                     self._define(kind, suffix, batch, layout)
         except Missing as missing:
             raise sc.InvalidError(str(missing)) from missing
@@ -128,10 +130,10 @@ class _Functions:
     def _define(self, kind: str, suffix: str, batch: Mapping[str, torch.Tensor], layout: _batches.Layout) -> None:
         """Adds one function. suffix: the ending of its name, which only the first shape of batch lacks."""
         trains = kind == "train"
-        with _facts.Reading(self._module, self._loss, trains) as reading:
+        with _reading.Reading(self._module, self._loss, trains) as reading:
             program = _export.export(self._module, self._loss, batch, outputs=not trains,
                                      set_texts=reading.set_texts)
-        facts = self._facts[kind + suffix] = reading.facts()
+        facts = self._facts[kind + suffix] = _facts.Facts(reading)
         if trains:
             layout.require_known_rows(program, batch)
             self._note_trained(program, is_first=not suffix)
@@ -174,6 +176,31 @@ class _Functions:
         return Trainer(self.graph, session, self._module, layout, _randomness.Evaluations(session, self._draws),
                        self.outputs, Watched(self._module, self._optimizer, self._rates, parts), self.constants,
                        self._trained | self._changed, surroundings, self._facts)
+
+
+def _modes_of_evaluation(module: torch.nn.Module) -> dict[torch.nn.Module, bool]:
+    """The modes of all parts after eval(). Where a part of the user's has an eval() or train() of its own, a copy
+    without values is asked, since the call may change more than modes.
+
+    Raises InvalidError if there can be no such copy.
+    """
+    parts = list(module.modules())
+    own = [part for part in parts if not all(method.__module__.startswith("torch.") for method in (
+        type(part).train, type(part).eval))]
+    if not own:
+        return dict.fromkeys(parts, False)
+    tensors = [*module.parameters(), *module.buffers()]
+    memo: dict[int, Any] = {id(each): torch.empty_like(each, device="meta") for each in tensors}
+    memo.update({id(each): torch.nn.Parameter(memo[id(each)], each.requires_grad) for each in module.parameters()})
+    try:
+        copied = copy.deepcopy(module, memo)
+        copied.eval()
+    except Exception as error:
+        method = "eval" if "eval" in vars(type(own[0])) else "train"
+        raise sc.InvalidError(
+            f"a {type(own[0]).__name__} has its own {method}(), and what it does cannot be found out on a copy of the "
+            f"model ({type(error).__name__}: {error}); give evaluate=False to compile()") from error
+    return {part: other.training for part, other in zip(parts, copied.modules())}
 
 
 def _set_modes(modes: Mapping[torch.nn.Module, bool]) -> None:

@@ -3,18 +3,23 @@ from __future__ import annotations
 
 import array
 import collections
+import configparser
 import contextvars
 import ctypes
 import decimal
 import enum
 import fractions
 import functools
+import io
 import itertools
 import multiprocessing.sharedctypes
+import queue
+import sys
 import threading
 import types
+import warnings
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +28,6 @@ import torch
 SIMPLE = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, enum.Enum, np.generic, range,
           slice, decimal.Decimal, fractions.Fraction)
 OWN = set(vars(torch.nn.Module())) - {"training"}  # PyTorch's attributes of a module, such as its parameters
-ITERATORS = (types.GeneratorType, itertools.count, itertools.cycle, itertools.chain, zip, map)
 SHARED = multiprocessing.sharedctypes.SynchronizedBase
 
 
@@ -55,22 +59,35 @@ class Contents(NamedTuple):
 
 
 def is_iterator(value: object) -> bool:
-    return isinstance(value, ITERATORS) or type(value).__name__.endswith("iterator")
+    """Whether it is an iterator of Python's own, such as enumerate() makes; others are objects with attributes."""
+    return isinstance(value, Iterator) and not isinstance(value, io.IOBase) and (
+        type(value).__module__.split(".")[0] in sys.stdlib_module_names)
 
 
 def state_of(iterator: Any) -> object:
-    """What changes when an iterator gives its next value."""
+    """What changes when an iterator gives its next value: one that does not tell has another state each time."""
     if isinstance(iterator, types.GeneratorType):
         frame = iterator.gi_frame
-        return None if frame is None else (frame.f_lasti, repr(frame.f_locals))
+        return None if frame is None else (frame.f_lasti, _state_in(tuple(frame.f_locals.values())))
     try:
-        return repr(iterator.__reduce__())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return _state_in(iterator.__reduce__())
     except TypeError:
-        return None
+        return object()
+
+
+def _state_in(value: Any) -> object:
+    """The states of the iterators in what an iterator is made of."""
+    if isinstance(value, tuple):
+        return tuple(map(_state_in, value))
+    return state_of(value) if is_iterator(value) else repr(value)
 
 
 def numbers_of(value: Any) -> object | None:
     """What an array holds that is no tensor, to be compared as a whole; None if the value is no such array."""
+    if isinstance(value, np.poly1d):
+        return numbers_of(value.coeffs)
     if isinstance(value, np.ndarray):
         return str(value.dtype), value.shape, value.tobytes() if value.dtype != object else repr(value)
     if isinstance(value, (array.array, bytearray, memoryview)):
@@ -98,6 +115,19 @@ def entries_of(value: Any) -> dict[Any, Any] | None:
         return {"()": value()}
     if isinstance(value, contextvars.ContextVar):
         return {"get()": value.get(None)}
+    if isinstance(value, configparser.RawConfigParser):
+        return {f"{section}.{key}": text for section in [value.default_section, *value.sections()]
+                for key, text in value.items(section, raw=True)}
+    if isinstance(value, configparser.SectionProxy):
+        return dict(value.parser.items(value.name, raw=True))
+    if isinstance(value, threading.Event):
+        return {"is_set()": value.is_set()}
+    if isinstance(value, queue.Queue):
+        return dict(enumerate(value.queue))
+    if isinstance(value, queue.SimpleQueue):
+        return {"qsize()": value.qsize()}
+    if isinstance(value, (io.StringIO, io.BytesIO)) and not value.closed:
+        return {"tell()": value.tell(), "getvalue()": value.getvalue()}
     return None
 
 

@@ -1,17 +1,16 @@
 """What the user's program is made of beside its tensors, as a table that is compared before each step.
 
 A compiled model is a photograph: what tracing has read is in the graph, and a later change of it would have no effect.
-`Reading` notes what user's code reads while it is traced: attributes of modules, globals, closure cells, defaults, and
-the objects that these hold. `Facts` is the table of these values by name. Before a step, `Facts.check` first compares
-objects by identity, all of them in a few calls of C; only if one is another object does it read the whole table again,
-and compares values.
+`Reading` (_reading.py) notes what user's code reads while it is traced: attributes of modules, globals, closure cells,
+defaults, and the objects that these hold. `Facts` is the table of these values by name. Before a step, `Facts.check`
+first compares objects by identity, all of them in a few calls of C; only if one is another object does it read the
+whole table again, and compares values.
 """
 from __future__ import annotations
 
 import collections
 import dataclasses
 import functools
-import gc
 import itertools
 import operator
 import os
@@ -25,7 +24,8 @@ from typing import Any
 import numpy as np
 import splitcast as sc
 import torch
-from splitcast.torch._code import globals_of, is_within, reads_first, stores
+from splitcast._splitcast import _have_entries, _have_lengths
+from splitcast.torch._code import DYNAMIC, globals_of, texts_of
 from splitcast.torch._contents import (
     OWN,
     SIMPLE,
@@ -33,21 +33,21 @@ from splitcast.torch._contents import (
     attributes_of,
     differs,
     entries_of,
-    holds_tensor,
     is_iterator,
     named,
     numbers_of,
     slots_of,
     state_of,
 )
-from splitcast.torch._draws import Draws
-from splitcast.torch._origins import is_of_users, is_written_by_user, origin_of
-from splitcast.torch._purity import Kept
+from splitcast.torch._origins import is_of_users, origin_of_code, origin_of_module
+from splitcast.torch._reading import Reading, is_filled, place_of_code
 
 MANY = 32  # elements of a list of numbers that are compared one by one, so that errors can say which
-DYNAMIC = {"getattr", "vars", "__dict__", "attrgetter", "eval", "exec"}  # by which any attribute may be read
 CODE_LEAVES = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, property, classmethod,
                staticmethod, functools.cached_property)
+# What is compared by its contents may have attributes, too, unless it is of one of Python's plain types.
+BY_CONTENTS = (*SIMPLE, torch.Tensor, np.ndarray, list, tuple, dict, set, frozenset, collections.deque)
+PLAIN = {bool, int, float, complex, str, bytes, type(None), list, tuple, dict, set, frozenset, range, slice}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,201 +55,6 @@ class Fact:
     """A value that tracing has read, and where (a line of the user's program, in parentheses, or nothing)."""
     value: object
     where: str
-
-
-class Reading:
-    """Notes what is read, and refuses what the graph would leave out, while a `with` statement lasts."""
-
-    def __init__(self, module: torch.nn.Module, loss: object, trains: bool = True) -> None:
-        """trains: whether the modes of modules count; an evaluation is in evaluation mode whatever they are."""
-        self.module = module
-        self.loss = loss
-        self.trains = trains
-        self.modules: dict[int, tuple[torch.nn.Module, dict[str, str]]] = {}  # with the place by the attribute's name
-        self.mentioned: set[str] = set()  # names and texts in the code that was called
-        self.of_users: set[str] = set()  # those in the user's code
-        self.codes: dict[types.CodeType, dict[str, Any]] = {}  # of users; with the globals
-        self.objects: dict[int, Any] = {}  # users' objects whose methods were called
-        self._made: dict[int, Any] = {}  # users' objects that are made while tracing: no state of the program
-        self._kinds: dict[types.CodeType, bool] = {}
-        self._calls: dict[types.CodeType, list[tuple[object, ...]]] = {}  # the values of free variables in each call
-        # What functions take from around them, as it was when they were first called.
-        self._kept = Kept(module, reads=self._reads_before)
-        self._names: dict[tuple[types.CodeType, str], object] = {}  # free variables and globals at the first call
-        self._last = ""
-        self._drawn: tuple[str, str] | None = None
-
-    # ---- While tracing ----
-
-    def __enter__(self) -> Reading:
-        self._draws = Draws()
-        reads, kinds = self.modules, self._kinds
-
-        def getattribute(module: torch.nn.Module, name: str) -> Any:
-            if name.startswith("__") and name != "__dict__":  # such as isinstance() asks for
-                return object.__getattribute__(module, name)
-            known = reads.get(id(module))
-            if known is None:
-                known = reads[id(module)] = (module, {})
-            if name not in known[1]:
-                frame = sys._getframe(1)
-                origin = origin_of(frame.f_code.co_filename)
-                if name != "__dict__" or origin != "own":
-                    known[1][name] = "" if origin == "own" else _place(frame.f_code.co_filename, frame.f_lineno)
-            return object.__getattribute__(module, name)
-
-        def called(frame: types.FrameType, event: str, argument: object) -> Any:
-            code = frame.f_code
-            if code.co_name == "__init__" and code.co_argcount:
-                self._note_made(frame.f_locals.get(code.co_varnames[0]))
-            is_users = kinds.get(code)
-            if is_users is None:
-                is_users = kinds[code] = self._note(frame, code)
-            if is_users and code.co_freevars:
-                self._note_call(frame, code)
-            return self._line if is_users else None
-
-        self._before = sys.gettrace()
-        torch.nn.Module.__getattribute__ = getattribute  # type: ignore[method-assign, assignment]  # until __exit__
-        sys.settrace(called)
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        sys.settrace(self._before)
-        del torch.nn.Module.__getattribute__
-        if error is None:
-            self._require_pure()
-
-    def _note(self, frame: types.FrameType, code: types.CodeType) -> bool:
-        """Notes a function that is called for the first time; returns whether its lines are to be followed."""
-        origin = origin_of(code.co_filename)
-        if origin == "own":
-            return False
-        for each in (code, *(inner for inner in code.co_consts if isinstance(inner, types.CodeType))):
-            names = {*each.co_names, *(text for text in each.co_consts if isinstance(text, str))}
-            self.mentioned |= names
-            if origin == "user":
-                self.of_users |= names
-        values = frame.f_locals
-        first = values.get(code.co_varnames[0]) if code.co_argcount else None
-        # Objects of libraries count where a module, a closure or a global has them, not as what a library keeps itself.
-        if (first is not None and id(first) not in self._made and is_of_users(type(first)) and
-                not isinstance(first, (torch.nn.Module, type)) and
-                (origin == "user" or is_written_by_user(type(first)))):
-            self.objects[id(first)] = first
-            self._see(code, code.co_varnames[0], first)
-        if origin == "user":
-            self.codes[code] = frame.f_globals
-            for name in code.co_freevars:
-                if name in values and not self._is_made(name, code, frame.f_back):
-                    self._see(code, name, values[name])
-            for name in globals_of(code):
-                if name in frame.f_globals:
-                    self._see(code, name, frame.f_globals[name])
-        return origin == "user"
-
-    def _is_made(self, name: str, code: types.CodeType, frame: types.FrameType | None) -> bool:
-        """Whether a free variable is a local one of a call that is under way, and so no state of the program."""
-        while frame is not None:
-            outer = frame.f_code
-            if outer in self.codes and name in outer.co_cellvars and is_within(code, outer):
-                return True
-            frame = frame.f_back
-        return False
-
-    def _note_made(self, value: object) -> None:
-        if is_written_by_user(type(value)) and not getattr(value, "__dict__", None):  # not made before, or by a base
-            self._made[id(value)] = value
-
-    def _note_call(self, frame: types.FrameType, code: types.CodeType) -> None:
-        """Notes what a function takes from around it: others of the same code may have other values."""
-        values = frame.f_locals
-        seen = tuple(values.get(name, Absent) for name in code.co_freevars)
-        calls = self._calls.setdefault(code, [])
-        if not any(all(map(operator.is_, seen, other)) for other in calls):
-            calls.append(seen)
-
-    def _was_called(self, function: types.FunctionType) -> bool:
-        cells = function.__closure__ or ()
-        held = [cell.cell_contents if _filled(cell) else Absent for cell in cells]
-        return not cells or any(all(one is other or isinstance(other, SIMPLE) for one, other in zip(held, seen))
-                                for seen in self._calls.get(function.__code__, []))
-
-    def _see(self, code: types.CodeType, name: str, value: object) -> None:
-        """Notes a value that a function takes from around it, to find out whether the function changes it."""
-        self._names[(code, name)] = value
-        self._kept.note(name, value, _place(code.co_filename, code.co_firstlineno))
-
-    def _reads_before(self, key: object, is_attribute: bool) -> bool:
-        """Whether the user's code reads an attribute or a key without having set it before."""
-        return any(reads_first(code, key, is_attribute) for code in self.codes)
-
-    def set_texts(self) -> list[str]:
-        """The texts that the loss has set in place of None."""
-        self._kept.changed()
-        return self._kept.set_texts
-
-    def _line(self, frame: types.FrameType, event: str, argument: object) -> Any:
-        if self._drawn is None:
-            drawn = self._draws.changed()
-            if drawn:
-                self._drawn = (drawn, self._last)
-        if event == "line":
-            self._last = _place(frame.f_code.co_filename, frame.f_lineno)
-        return self._line
-
-    def _require_pure(self) -> None:
-        """Checks that the loss has neither drawn numbers nor changed Python's values, which steps would not do."""
-        drawn = self._drawn or (self._draws.changed(), self._last if self._draws.changed() else "")
-        if drawn[0]:
-            raise sc.InvalidError(f"the loss draws random numbers from {drawn[0]}{drawn[1]}, which a compiled step "
-                                  "would not draw again; draw them outside and give them as inputs of the batch, or "
-                                  "use torch.rand or torch.randn without a generator of your own")
-        changed = self._kept.changed()
-        if changed is not None:
-            name, place = changed
-            raise sc.InvalidError(f"the loss changes {name}{place} while it is computed, which a compiled step would "
-                                  "not do again; return it from the loss function in a dict beside 'loss', leave it "
-                                  "out, or, if it is a cache, fill it before compile()")
-        for (code, name), value in self._names.items():
-            now = self.codes.get(code, {}).get(name, value) if name not in code.co_freevars else value
-            carries = isinstance(value, SIMPLE) and holds_tensor(now)  # it is read here, by this function
-            if carries or (isinstance(now, SIMPLE) and differs(now, value)):
-                raise sc.InvalidError(f"the loss changes {name}{_place(code.co_filename, code.co_firstlineno)} while "
-                                      "it is computed, which a compiled step would not do again; make it a buffer of "
-                                      "the model, or an input of the batch")
-        for function in self.functions():
-            for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-                value = self._names.get((function.__code__, name))
-                if isinstance(value, SIMPLE) and value is not None and _filled(cell) and isinstance(
-                        cell.cell_contents, type(value)) and function.__code__.co_freevars and stores(
-                            function.__code__, name) and differs(cell.cell_contents, value):
-                    code = function.__code__
-                    raise sc.InvalidError(f"the loss changes {name}{_place(code.co_filename, code.co_firstlineno)} "
-                                          "while it is computed, which a compiled step would not do again; make it a "
-                                          "buffer of the model, or an input of the batch")
-
-    # ---- Afterwards ----
-
-    def functions(self) -> list[types.FunctionType]:
-        """The users' functions that were called."""
-        found = [each for each in gc.get_referrers(*self.codes) if isinstance(each, types.FunctionType)
-                 and each.__code__ in self.codes and self._was_called(each)] if self.codes else []
-        return sorted(found, key=lambda each: (each.__code__.co_filename, each.__code__.co_firstlineno))
-
-    def facts(self) -> Facts:
-        return Facts(self)
-
-
-def _place(filename: str, line: int) -> str:
-    return f' (File "{filename}", line {line})'
-
-
-def _filled(cell: types.CellType) -> bool:
-    try:
-        return cell.cell_contents is not Absent
-    except ValueError:
-        return False
 
 
 class Facts:
@@ -339,8 +144,11 @@ class _Walk:
         self.tensors: dict[str, torch.Tensor] = {}
         self._table = table
         self._seen: dict[int | tuple[int, str], object] = {}  # by id; of a class's attribute, by the class's and name
-        self._getters: list[Callable[[Any], Any]] = []
         self._holders: list[Any] = []
+        self._keys: list[tuple[Any, ...]] = []  # of the holders' entries
+        self._entries: list[Any] = []
+        self._getters: list[Callable[[Any], Any]] = []
+        self._objects: list[Any] = []
         self._expected: list[Any] = []
         self._modules: list[torch.nn.Module] = []
         self._types: list[type] = []
@@ -354,12 +162,17 @@ class _Walk:
         for function in table._functions:
             self._of_function(function)
         for code, space in reading.codes.items():
-            place = _place(code.co_filename, code.co_firstlineno)
+            place = place_of_code(code)
             names = [name for name in globals_of(code) if name in space]
+            if "globals" in code.co_names:
+                names += [name for name in texts_of(code) if name in space and name not in names]
             self._hold(space, names)
             for name in names:
                 self._visit(name, space[name], f", a global of {code.co_name}{place}")
         self._of_environment(reading.mentioned)
+        if reading.mentioned & {"modules", "import_module", "__import__"}:
+            for name in sorted(reading.mentioned & sys.modules.keys()):
+                self._visit(name, sys.modules[name], "")
         for each in reading.objects.values():
             self._visit(f"{type(each).__name__}", each, "")
         for module, reads in list(reading.modules.values()):
@@ -369,8 +182,9 @@ class _Walk:
     def is_unchanged(self) -> bool:
         """Whether all values are the same objects as they were."""
         try:
-            found = itertools.chain.from_iterable(map(operator.call, self._getters, self._holders))
-            return (all(map(operator.is_, found, self._expected)) and list(map(len, self._sized)) == self._lengths and
+            found = itertools.chain.from_iterable(map(operator.call, self._getters, self._objects))
+            return (_have_entries(self._holders, self._keys, self._entries) and
+                    _have_lengths(self._sized, self._lengths) and all(map(operator.is_, found, self._expected)) and
                     list(map(type, self._modules)) == self._types and
                     all(map(operator.call, self._others)))
         except (KeyError, AttributeError, IndexError, ValueError, TypeError):
@@ -386,10 +200,9 @@ class _Walk:
     def _hold(self, holder: Any, keys: list[Any]) -> None:
         """Compares these entries of a dict, or attributes of a class, by identity."""
         if keys:
-            get = operator.itemgetter(*keys) if len(keys) > 1 else operator.itemgetter(keys[0], keys[0])
-            self._getters.append(get)
             self._holders.append(holder)
-            self._expected += get(holder)
+            self._keys.append(tuple(keys))
+            self._entries += [holder[key] for key in keys]
 
     def _size(self, holder: Any) -> None:
         self._sized.append(holder)
@@ -398,6 +211,8 @@ class _Walk:
     # ---- Values ----
 
     def _visit(self, name: str, value: Any, where: str) -> None:
+        if type(value) not in PLAIN and isinstance(value, BY_CONTENTS):
+            self._of_beside(name, value, where)
         if isinstance(value, SIMPLE):
             self._add(name, value, where)
             return
@@ -406,6 +221,11 @@ class _Walk:
                 name += "'"
             self.tensors[name] = value
             self._add(name, (_Walk, f"a tensor {value.dtype} {tuple(value.shape)}"), where)
+            if self._table.read("requires_grad"):
+                self._getters.append(_flags)
+                self._objects.append(value)
+                self._expected += _flags(value)
+                self._add(named(name, "requires_grad"), value.requires_grad, where)
             return
         if isinstance(value, torch.nn.Module):
             for inner, part in value.named_modules(remove_duplicate=False):
@@ -441,12 +261,15 @@ class _Walk:
             self._add(name, value, where)
             self._add(named(name, "__code__"), value.__code__, where)
             self._getters.append(_defaults)
-            self._holders.append(value)
+            self._objects.append(value)
             self._expected += _defaults(value)
             keys = [key for key in vars(value) if self._table.read(key)]
             self._hold(vars(value), keys)
             for key in keys:
                 self._visit(named(name, key), vars(value)[key], where)
+        elif isinstance(value, functools._lru_cache_wrapper):
+            self._add(name, _Same(value), where)
+            self._of_cached(value.__wrapped__)
         elif isinstance(value, (random.Random, np.random.Generator, np.random.RandomState, torch.Generator)):
             return
         elif entries_of(value) is not None:
@@ -459,6 +282,18 @@ class _Walk:
             self._add(name, _Same(value), where)
             if attributes_of(value) is not None:
                 self._of_object(name, value, where)
+
+    def _of_beside(self, name: str, value: Any, where: str) -> None:
+        """The attributes that the program gave to a value which is otherwise compared by its contents."""
+        held = getattr(value, "__dict__", None)
+        if not isinstance(held, dict) or id(held) in self._seen:
+            return
+        self._seen[id(held)] = held
+        self._size(held)
+        keys = [key for key, each in held.items() if self._table.read(key) and not _is_of_trace(each)]
+        self._hold(held, keys)
+        for key in keys:
+            self._visit(named(name, key), held[key], where)
 
     def _of_dict(self, name: str, value: Mapping[Any, Any], where: str) -> None:
         keys = [key for key, each in value.items() if not _is_of_trace(each)]
@@ -475,7 +310,9 @@ class _Walk:
 
         def is_same() -> bool:
             now = entries_of(value) or {}
-            return now.keys() == entries.keys() and all(each is entries[key] for key, each in now.items())
+            return now.keys() == entries.keys() and all(
+                each is entries[key] or (isinstance(each, SIMPLE) and not differs(each, entries[key]))
+                for key, each in now.items())
 
         self._others.append(is_same)
         for key, each in entries.items():
@@ -498,7 +335,7 @@ class _Walk:
                     self._visit(f"{name}[{number}]", each, where)
         if isinstance(value, (list, collections.deque)) and value:
             self._getters.append(tuple)
-            self._holders.append(value)
+            self._objects.append(value)
             self._expected += value
 
     def _of_object(self, name: str, value: Any, where: str) -> None:
@@ -517,7 +354,7 @@ class _Walk:
         slots = [slot for kind in type(value).__mro__ for slot in slots_of(kind) if hasattr(value, slot)]
         if slots:
             self._getters.append(operator.attrgetter(*slots, slots[0]))
-            self._holders.append(value)
+            self._objects.append(value)
             self._expected += operator.attrgetter(*slots, slots[0])(value)
             for slot in slots:
                 self._visit(named(name, slot), getattr(value, slot), where)
@@ -539,7 +376,7 @@ class _Walk:
 
     def _of_space(self, name: str, space: types.ModuleType, where: str) -> None:
         """A module of Python that is the user's, such as one of settings."""
-        if origin_of(getattr(space, "__file__", None) or "<built-in>") != "user":
+        if origin_of_module(space) != "user":
             return
         keys = [key for key in vars(space) if key in self._table._reading.mentioned and not key.startswith("__")]
         self._hold(vars(space), keys)
@@ -578,19 +415,19 @@ class _Walk:
 
     def _of_function(self, function: types.FunctionType) -> None:
         code = function.__code__
-        where = f", which {code.co_name} takes from around it{_place(code.co_filename, code.co_firstlineno)}"
+        where = f", which {code.co_name} takes from around it{place_of_code(code)}"
         for name, cell in zip(code.co_freevars, function.__closure__ or ()):
-            if _filled(cell):
+            if is_filled(cell):
                 self._getters.append(_contents)
-                self._holders.append(cell)
+                self._objects.append(cell)
                 self._expected.append(cell.cell_contents)
                 self._visit(name, cell.cell_contents, where)
         self._add(f"{code.co_name}.__code__", code, "")
-        where = f", a default of {code.co_name}{_place(code.co_filename, code.co_firstlineno)}"
+        where = f", a default of {code.co_name}{place_of_code(code)}"
         defaults = function.__defaults__ or ()
         positional = code.co_varnames[:code.co_argcount]
         self._getters.append(_defaults)
-        self._holders.append(function)
+        self._objects.append(function)
         self._expected += _defaults(function)
         for name, value in zip(positional[len(positional) - len(defaults):], defaults):
             self._visit(name, value, where)
@@ -599,9 +436,21 @@ class _Walk:
             for name, value in function.__kwdefaults__.items():
                 self._visit(name, value, where)
 
+    def _of_cached(self, function: Any) -> None:
+        """A function whose result a cache may have kept from before compile()."""
+        code = getattr(function, "__code__", None)
+        if code is None or origin_of_code(code, function.__globals__) != "user":
+            return
+        space = function.__globals__
+        names = [name for name in globals_of(code) if name in space]
+        self._hold(space, names)
+        for name in names:
+            self._visit(name, space[name], f", a global of {code.co_name}{place_of_code(code)}")
+        self._of_function(function)
+
     def _of_module(self, path: str, module: torch.nn.Module, reads: dict[str, str]) -> None:
         held, names = vars(module), [name for name in reads if name != "training" or self._table._reading.trains]
-        if "__dict__" in reads:
+        if "__dict__" in reads or "__getattribute__" in self._table._reading.of_users:
             names += [name for name in held if name not in OWN]
         is_ours = id(module) in self._tree
         self._add(named(path, "__class__"), type(module), "")
@@ -627,6 +476,7 @@ class _Walk:
                     self._visit(name, value, "")
                 else:
                     self._add(name, _Same(value), "")
+                    self._of_beside(name, value, "")
         for name in names:
             if name not in held and not any(name in held[store] for store in ("_parameters", "_buffers", "_modules")):
                 self._of_class_attribute(path, module, name, reads.get(name, ""))
@@ -662,6 +512,10 @@ class _Same:
     def __repr__(self) -> str:
         kind = "parameter" if isinstance(self._value, torch.Tensor) else type(self._value).__name__
         return f"the {kind} at {id(self._value):#x}"
+
+
+def _flags(tensor: torch.Tensor) -> tuple[bool]:
+    return (tensor.requires_grad,)
 
 
 def _contents(cell: types.CellType) -> tuple[Any]:

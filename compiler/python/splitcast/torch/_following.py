@@ -8,6 +8,7 @@ value since. Changing it then is an error, because the change starts from old va
 """
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ import numpy as np
 import splitcast as sc
 import torch
 from splitcast.torch._constants import Constants, Origin
+from splitcast.torch._origins import origin_of_module
 from splitcast.torch._watches import Watch, Watches, has_same_bits, memory_of, place_of
 from torch._subclasses.fake_tensor import FakeTensor
 
@@ -25,6 +27,12 @@ class IncompatibleKeys(NamedTuple):
     missing_keys: list[str]
     unexpected_keys: list[str]
 
+
+# By which a module says what its state dict has.
+_STATE_METHODS = ("state_dict", "load_state_dict", "_save_to_state_dict", "_load_from_state_dict", "get_extra_state",
+                  "set_extra_state")
+_STATE_HOOKS = ("_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks",
+                "_load_state_dict_post_hooks")
 
 _ALL: weakref.WeakSet[Following] = weakref.WeakSet()  # of all trainers that there are
 
@@ -291,7 +299,21 @@ class Following:
 
     # ---- State dicts ----
 
+    def _require_plain_state(self, method: str, instead: str) -> None:
+        """Raises InvalidError if the model makes or reads its state dict otherwise than PyTorch's modules do."""
+        for name, part in self._module.named_modules():
+            for own in _STATE_METHODS:
+                defined = next(vars(kind)[own] for kind in type(part).__mro__ if own in vars(kind))
+                if _is_of_user(defined):
+                    raise sc.InvalidError(f"part '{name}' ({type(part).__name__}) has its own {own}(), which "
+                                          f"{method}() of a trainer does not call; call {instead}")
+            hooks = [each for each in _STATE_HOOKS if any(map(_is_of_user, getattr(part, each, {}).values()))]
+            if hooks:
+                raise sc.InvalidError(f"part '{name}' ({type(part).__name__}) has hooks of its state dict ({hooks[0]})"
+                                      f", which {method}() of a trainer does not call; call {instead}")
+
     def state_dict(self) -> dict[str, Any]:
+        self._require_plain_state("state_dict", "write_back(), and then state_dict() of the model")
         values = {name: self._value(name) for name in self._tensors}
         self._given = {name: _kept(value) for name, value in values.items()}
         return {name: values[self._names[name]] if name in self._names else
@@ -299,6 +321,8 @@ class Following:
                 for name, value in self._module.state_dict().items()}
 
     def load_state_dict(self, state: dict[str, Any], strict: bool) -> IncompatibleKeys:
+        self._require_plain_state("load_state_dict", "write_back(), and then load_state_dict() of the model, which the "
+                                  "next step follows")
         mine = self._module.state_dict()
         missing, unexpected = [name for name in mine if name not in state], [name for name in state if name not in mine]
         keys = IncompatibleKeys(missing, unexpected)
@@ -377,6 +401,13 @@ def _overlapping(tensors: dict[str, torch.Tensor]) -> list[list[str]]:
                 found.append([name])
             until = max(until, end)
     return found
+
+
+def _is_of_user(function: object) -> bool:
+    """Whether neither PyTorch nor we defined it; PyTorch wraps hooks."""
+    while (inner := getattr(function, "hook", getattr(function, "func", None))) is not None:
+        function = inner
+    return origin_of_module(sys.modules.get(getattr(function, "__module__", None) or "")) != "own"
 
 
 def _has_place(tensor: torch.Tensor) -> bool:

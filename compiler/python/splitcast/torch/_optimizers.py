@@ -110,6 +110,10 @@ def with_decay(loss: sc.Tensor, decays: Mapping[str, float], parameters: Mapping
     """The loss that is minimized: it has decay / 2 times the squares of parameters added, whose gradient is what
     PyTorch adds to the gradient. `decays`: by the variable's name."""
     clips = [name for name in ("clip_norm", "clip_value") if options.get(name) is not None]
+    if decays and options.get("gradient_norm"):
+        raise sc.InvalidError(
+            "gradient_norm together with weight_decay of this optimizer is not supported: it would be the norm of the "
+            "gradient with what weight_decay adds to it; use torch.optim.AdamW, or leave one out")
     if decays and clips:
         raise sc.InvalidError(
             f"{clips[0]} together with weight_decay of this optimizer is not supported: it would clip what "
@@ -160,6 +164,9 @@ def _require_readable(optimizer: torch.optim.Optimizer, variables: Variables) ->
         kinds = ", ".join("torch.optim." + each.__name__ for each in READ)
         raise sc.InvalidError(
             f"the optimizer is a {type(optimizer).__name__}; it must be a splitcast.Optimizer or one of {kinds}")
+    if not getattr(vars(optimizer).get("step"), "_wrapped_by_lr_sched", "step" not in vars(optimizer)):
+        raise sc.InvalidError("the optimizer's step() was replaced on this optimizer, but a compiled step does not "
+                              "call it; give clip_norm=, clip_value= or schedule= to compile(), or a new optimizer")
     known = {id(parameter) for parameter in variables.of_module}
     if any(id(parameter) not in known for group in optimizer.param_groups for parameter in group["params"]):
         raise sc.InvalidError("the optimizer has parameters that the module does not have; add them to the module")

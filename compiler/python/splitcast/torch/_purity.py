@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from splitcast.torch._contents import OWN, SIMPLE, Contents, attributes_of, contents_of, differs, holds_tensor
-from splitcast.torch._origins import is_of_users, origin_of
+from splitcast.torch._origins import is_of_users, origin_of_module
 from torch._subclasses.fake_tensor import FakeTensor
 
 DEPTH = 6  # of containers and objects in each other
@@ -94,7 +94,7 @@ class Kept:
         if found is not None:
             return found
         if isinstance(value, types.ModuleType):
-            is_users = origin_of(getattr(value, "__file__", None) or "<built-in>") == "user"
+            is_users = origin_of_module(value) == "user"
             return Contents(None, dict(vars(value)), True) if is_users else None
         if isinstance(value, types.FunctionType):
             return Contents(None, dict(vars(value)), True)

@@ -209,10 +209,14 @@ class Watched:
 
     def require_no_state(self) -> None:
         """Raises InvalidError if the trainer has sums of earlier steps, of which the optimizer knows nothing."""
-        has_sums = not isinstance(self._optimizer, torch.optim.SGD) or any(each["momentum"] for each in self._groups)
-        if self._has_stepped and has_sums:
+        if self._has_sums():
             raise sc.InvalidError(f"the optimizer's state_dict() lacks what steps have added up: {WHERE_STATE_IS}. "
                                   "Save all of training by trainer.save(path), for trainer.load(path)")
+
+    def _has_sums(self) -> bool:
+        """Whether earlier steps, of the trainer's own or of a file, have added up anything but parameters."""
+        adds_up = not isinstance(self._optimizer, torch.optim.SGD) or any(each["momentum"] for each in self._groups)
+        return self._has_stepped and adds_up
 
     def require_unchanged(self) -> None:
         if list(map(operator.attrgetter("requires_grad"), self._parameters)) != self._flags:
@@ -284,7 +288,7 @@ class Watched:
             raise sc.InvalidError("the optimizer's groups have other parameters than when the model was compiled; "
                                   "compile again")
         if self._optimizer is not None and self._optimizer.state is not self._state:
-            if self._has_stepped:
+            if self._has_sums():
                 raise sc.InvalidError(f"the optimizer has a new state, but {WHERE_STATE_IS}")
             self._state = self._watch_state()
         if self._states_now() != self._states:
@@ -301,7 +305,7 @@ class Watched:
         if self._optimizer is None:
             return None
         state = _State(dict, self._optimizer.state)
-        state.may_shrink = lambda: not self._has_stepped
+        state.may_shrink = lambda: not self._has_sums()
         self._optimizer.state = state
         return state
 
@@ -313,7 +317,8 @@ class Watched:
         if self._optimizer is None or not self._optimizer.state:
             return []
         return [(id(parameter), key, id(value), value._version if isinstance(value, torch.Tensor) else value)
-                for parameter, state in self._optimizer.state.items() for key, value in state.items()]
+                for parameter, state in self._optimizer.state.items() for key, value in state.items()
+                if value is not None]  # SGD without momentum notes that it has no buffer
 
 
 CYCLES = "cycle_momentum=False if it is a OneCycleLR or a CyclicLR"

@@ -224,6 +224,8 @@ def _digest_of(module: torch.nn.Module, constants: Mapping[str, torch.Tensor]) -
     """A digest of all values that a model holds. (Nothing refers to these tensors afterwards: see Watch.)"""
     digest = hashlib.sha256()
     for name, value in [*module.state_dict().items(), *constants.items()]:
+        if not isinstance(value, torch.Tensor):  # what get_extra_state() of a part gives
+            continue
         digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
-        digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+        digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
