@@ -174,8 +174,10 @@ SmallVector<Value> DropoutOp::lowerToLinalg(OpBuilder &builder, ValueRange opera
     Word random = randomWord(*this, b, l, x[1], getFrom() ? x[2] : Value());
     Value threshold = random.constant(static_cast<uint32_t>(rate * 0x1p32)).value;
     Value isKept = b.create<arith::CmpIOp>(l, arith::CmpIPredicate::uge, random.value, threshold);
-    Value scaled = b.create<arith::MulFOp>(l, x[0], scalarConstant(b, l, x[0].getType(), 1.0 / (1.0 - rate)));
-    return b.create<arith::SelectOp>(l, isKept, scaled, scalarConstant(b, l, x[0].getType(), 0.0));
+    // A NaN that is dropped stays one, as in PyTorch: 0 in its place would hide that a step has gone wrong.
+    Value factor = b.create<arith::SelectOp>(l, isKept, scalarConstant(b, l, x[0].getType(), 1.0 / (1.0 - rate)),
+                                             scalarConstant(b, l, x[0].getType(), 0.0));
+    return b.create<arith::MulFOp>(l, x[0], factor);
   })};
 }
 

@@ -214,8 +214,9 @@ Gradients ReluOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
 
 Value ReluGradOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
   Value zero = scalarConstant(b, loc, x[1].getType(), 0.0);
-  Value isPositive = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGT, x[1], zero);
-  return b.create<arith::SelectOp>(loc, isPositive, x[0], zero);
+  // A NaN lets the gradient pass, as in PyTorch: a finite gradient would hide it.
+  Value passes = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UGT, x[1], zero);
+  return b.create<arith::SelectOp>(loc, passes, x[0], zero);
 }
 
 Value GeluOp::buildScalar(OpBuilder &b, Location loc, ValueRange args) {

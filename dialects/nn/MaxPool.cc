@@ -62,18 +62,30 @@ public:
   }
 
   /// Returns, per window, the number of the first tap whose element is the
-  /// largest one; the number of taps if there is none.
-  Value firstOf(Value input, Value largest) {
+  /// largest one, or that of the last one with a NaN; the number of taps if
+  /// there is neither.
+  Value positionOf(Value input, Value largest) {
     auto result = cast<RankedTensorType>(largest.getType()).clone(builder.getI64Type());
     const int64_t taps = along[0].kernel * along[1].kernel;
     Value none = builder.create<arith::ConstantIntOp>(loc, taps, 64);
     Value nowhere = constant(std::numeric_limits<double>::quiet_NaN());
-    return overTaps(result, static_cast<double>(taps), [&](Value first, ArrayRef<Value> at) -> Value {
+    // Of the numbers below 0 that stand for taps with a NaN, the least is that of the last of them.
+    Value codes = overTaps(result, static_cast<double>(taps), [&](Value first, ArrayRef<Value> at) -> Value {
       Value most = builder.create<tensor::ExtractOp>(loc, largest, at.take_front(rank));
       Value isMost = builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, covered(input, at, nowhere), most);
       Value number = builder.create<arith::SelectOp>(loc, isMost, numberOf(at), none);
+      Value element = covered(input, at, constant(0.0));
+      Value isNan = builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, element, element);
+      number = builder.create<arith::SelectOp>(loc, isNan, complement(builder, numberOf(at)), number);
       return builder.create<arith::MinSIOp>(loc, first, number);
     });
+    const AffineMap all = builder.getMultiDimIdentityMap(rank);
+    const SmallVector<utils::IteratorType> parallel(rank, utils::IteratorType::parallel);
+    return buildGeneric(builder, loc, result, codes, {all, all}, parallel, std::nullopt,
+                        [&](OpBuilder &b, Location, ValueRange args) -> Value {
+                          Value isOfNan = compareWithNumber(b, loc, arith::CmpIPredicate::slt, args[0], 0);
+                          return b.create<arith::SelectOp>(loc, isOfNan, complement(b, args[0]), args[0]);
+                        });
   }
 
   Value gradient(Value ofResult, Value first) {
@@ -133,6 +145,11 @@ private:
     Value number =
         builder.create<arith::AddIOp>(loc, builder.create<arith::MulIOp>(loc, at[rank], columns), at[rank + 1]);
     return builder.create<arith::IndexCastOp>(loc, builder.getI64Type(), number);
+  }
+
+  /// -1 - number
+  Value complement(OpBuilder &b, Value number) {
+    return b.create<arith::XOrIOp>(loc, number, b.create<arith::ConstantIntOp>(loc, -1, 64));
   }
 
   Value constant(double value) { return scalarConstant(builder, loc, type.getElementType(), value); }
@@ -205,7 +222,7 @@ LogicalResult MaxPoolPositionsOp::inferResultTypes(SmallVectorImpl<RankedTensorT
 }
 
 SmallVector<Value> MaxPoolPositionsOp::lowerToLinalg(OpBuilder &builder, ValueRange x) {
-  return {Pools(builder, getLoc(), windowsOfPool(*this), undecided(getInput().getType())).firstOf(x[0], x[1])};
+  return {Pools(builder, getLoc(), windowsOfPool(*this), undecided(getInput().getType())).positionOf(x[0], x[1])};
 }
 
 int64_t MaxPoolPositionsOp::getFlops() { return comparisons(resultType(*this), getKernel()); }

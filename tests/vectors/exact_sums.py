@@ -84,37 +84,38 @@ def exactParts():
             case("nn.exact_part", [(large, "f64")], [(values, "f64")], f"of = {of} : i64, part = {part} : i64")
 
 
-def squareParts():
-    """By Python's whole numbers: of each square what is left, rounded half to even to a multiple of the unit; then all added up."""
-    unitsOfType = {"f64": [fractions.Fraction(2)**(970 - 20 * part) for part in range(103)]}
-    unitsOfOthers = [fractions.Fraction(2)**(237 - 20 * part) for part in range(28)]
+def partsOfSquares(values, element):
+    """By Python's whole numbers: of each square what is left, rounded half to even to a multiple of the unit; then all
+    added up."""
+    first, count = (970, 103) if element == "f64" else (237, 28)
+    units = [fractions.Fraction(2)**(first - 20 * part) for part in range(count)]
+    left = [fractions.Fraction(float(v))**2 for v in values]
+    if element == "f64":  # rounded first
+        left = [fractions.Fraction(float(v) * float(v)) for v in values]
+    sums = []
+    for unit in units:
+        taken = [round(v / unit) * unit for v in left]
+        left = [v - w for v, w in zip(left, taken)]
+        sums.append(float(sum(taken)))
+        assert fractions.Fraction(sums[-1]) == sum(taken)
+    return np.array(sums)
 
-    def partsOf(values, element):
-        units = unitsOfType.get(element, unitsOfOthers)
-        left = [fractions.Fraction(float(v))**2 for v in values]
-        if element == "f64":  # rounded first
-            left = [fractions.Fraction(float(v) * float(v)) for v in values]
-        sums = []
-        for unit in units:
-            taken = [round(v / unit) * unit for v in left]
-            left = [v - w for v, w in zip(left, taken)]
-            sums.append(float(sum(taken)))
-            assert fractions.Fraction(sums[-1]) == sum(taken)
-        return np.array(sums)
+
+def squareParts():
     for element, shape in [("f32", (7,)), ("f32", (3, 4)), ("f32", ()), ("f32", (0, 3)), ("f64", (2, 3)), ("bf16", (5,)),
                            ("f16", (5,)), ("f32", (2, 1, 40))]:
         widest = {"f16": 12, "f64": 90}.get(element, 120)
         x = rounded(reals(shape, "f64") * np.exp2(RNG.integers(-widest, widest, shape)), element)
-        case("nn.square_parts", [(x, element)], [(partsOf(x.reshape(-1), element), "f64")])
+        case("nn.square_parts", [(x, element)], [(partsOfSquares(x.reshape(-1), element), "f64")])
     infinite, nan = np.zeros(28), np.full(28, np.nan)
     infinite[0] = np.inf
-    infinite[12:] += partsOf([1.5], "f32")[12:]
+    infinite[12:] += partsOfSquares([1.5], "f32")[12:]
     case("nn.square_parts", [(np.array([np.inf, 1.5, -np.inf], np.float32), "f32")], [(infinite, "f64")])
     least = np.array([2.0**-149, -2.0**-126, 2.0**-126 + 2.0**-149, -2.0**-112], np.float32)  # nothing is lost
-    case("nn.square_parts", [(least, "f32")], [(partsOf(least, "f32"), "f64")])
-    assert sum(map(fractions.Fraction, partsOf(least, "f32"))) == sum(fractions.Fraction(float(v))**2 for v in least)
+    case("nn.square_parts", [(least, "f32")], [(partsOfSquares(least, "f32"), "f64")])
+    assert sum(map(fractions.Fraction, partsOfSquares(least, "f32"))) == sum(fractions.Fraction(float(v))**2 for v in least)
     wide = np.array([2.0**-508, -1e-153, 5e148, -(2.0**494 - 2.0**441), 2.0**-536, 1e-300])
-    case("nn.square_parts", [(wide, "f64")], [(partsOf(wide, "f64"), "f64")])
+    case("nn.square_parts", [(wide, "f64")], [(partsOfSquares(wide, "f64"), "f64")])
     infinite = np.zeros(103)
     infinite[0] = np.inf
     case("nn.square_parts", [(np.array([2.0**495, -1e300]), "f64")], [(infinite, "f64")])

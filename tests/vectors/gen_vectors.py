@@ -18,8 +18,11 @@ import os
 import numpy as np
 from attention import HALF_TOLERANCE, TOLERANCE, addAttention, attentions, keptStatistics
 from ends import ends
+from ends_moved import movedEnds
+from ends_products import productEnds
 from exact_sums import exactParts, squareParts
 from parts import logSumExps, partsOfClasses, partsOfTables, takes
+from random_words import placedWords
 from tensors import CASES, NUMPY_TYPES, RNG, case, eighths, integers, reals, realText, rounded, roundedOnce
 from windows import windows
 
@@ -118,7 +121,7 @@ def gelus():
              tolerance, 3 * tolerance)
         case("nn.relu_grad", [(g, element), (x, element)], [(np.where(x > 0, g, 0).astype(g.dtype), element)])
     x = np.array([0.0, -0.0, np.nan, 1.0], np.float32)
-    case("nn.relu_grad", [(np.full(4, 2, np.float32), "f32"), (x, "f32")], [(np.array([0, 0, 0, 2], np.float32), "f32")])
+    case("nn.relu_grad", [(np.full(4, 2, np.float32), "f32"), (x, "f32")], [(np.array([0, 0, 2, 2], np.float32), "f32")])
 
 
 def casts():
@@ -480,35 +483,6 @@ def paddedClasses():
 
 # --- Random numbers ---------------------------------------------------------------------------------------------------
 
-def mixed(word):
-    """A permutation of uint32: C. Wellons' lowbias32."""
-    word = (word ^ (word >> np.uint32(16))) * np.uint32(0x7FEB352D)
-    word = (word ^ (word >> np.uint32(15))) * np.uint32(0x846CA68B)
-    return word ^ (word >> np.uint32(16))
-
-
-def randomWords(key, indices):
-    """One uint32 for each index, which is below 2^64."""
-    indices = np.asarray(indices, np.uint64)
-    low, high = indices.astype(np.uint32), (indices >> np.uint64(32)).astype(np.uint32)
-    words = np.array([key % 2**64], np.uint64)
-    keyLow, keyHigh = words.astype(np.uint32), (words >> np.uint64(32)).astype(np.uint32)
-    with np.errstate(over="ignore"):
-        first = mixed(mixed(keyLow + np.uint32(0x9E3779B9)) ^ keyHigh)
-        second = mixed(first + np.uint32(0x85EBCA6B))
-        return mixed(mixed(low ^ first) + second + mixed(high))
-
-
-def placedWords(shape, key, offsets, globalShape):
-    """The random words of a piece of this shape, at these offsets in a tensor of the global shape."""
-    indices = np.zeros(shape, np.uint64)
-    for dim, extent in enumerate(shape):
-        here = np.arange(extent, dtype=np.uint64) + np.uint64(offsets[dim] if offsets else 0)
-        here = here.reshape([-1 if other == dim else 1 for other in range(len(shape))])
-        indices = indices * np.uint64((globalShape or shape)[dim]) + here
-    return randomWords(key, indices).reshape(shape)
-
-
 def placeText(offsets, globalShape):
     return ", ".join([listAttribute("offsets", offsets)] * bool(offsets) +
                      [listAttribute("global_shape", globalShape)] * bool(globalShape))
@@ -526,7 +500,7 @@ def addDropout(shape, key, rate, element, offsets=None, globalShape=None):
     x = reals(shape, element)
     isKept = placedWords(shape, key, offsets, globalShape) >= np.uint32(int(rate * 2.0**32))
     scale = wide(element)(1 / (1 - rate))
-    result = np.where(isKept, rounded(x.astype(wide(element)) * scale, element), 0).astype(x.dtype)
+    result = rounded(x.astype(wide(element)) * np.where(isKept, scale, 0).astype(wide(element)), element)
     attributes = f"rate = {realText(rate)} : f64"
     attributes += ", " + placeText(offsets, globalShape) if offsets or globalShape else ""
     case("nn.dropout", [(x, element), (np.int64(key), "i64")], [(result, element)], attributes)
@@ -649,7 +623,8 @@ def main():
     for family in [binary, unary, gelus, casts, shapes, sums, matmuls, embeddings, crossEntropies, angles, comparisons,
                    transposes, manyMatmuls, softmaxes, layerNorms, ignoredLabels, attentions, dropouts, halves,
                    exactParts, squareParts, clamps, selects, nonfinites, iotas, paddedClasses,
-                   logSumExps, takes, partsOfTables, partsOfClasses, keptStatistics, windows, uniforms, ends]:
+                   logSumExps, takes, partsOfTables, partsOfClasses, keptStatistics, windows, uniforms, ends, movedEnds,
+                   productEnds]:
         family()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vectors.json")
     with open(path, "w", encoding="utf-8") as file:

@@ -109,7 +109,7 @@ def pools():
                             attribute("dilation", (1, 1))])
     y, g = np.array([[np.nan, np.inf]], np.float32), np.array([[2, 3]], np.float32)
     case("nn.max_pool", [(x, "f32")], [(y, "f32")], attributes)
-    case("nn.max_pool_positions", [(x, "f32"), (y, "f32")], [(np.array([[4, 3]]), "i64")], attributes)
+    case("nn.max_pool_positions", [(x, "f32"), (y, "f32")], [(np.array([[0, 3]]), "i64")], attributes)
     attributes = attribute("extents", (2, 3)) + ", " + attributes
     case("nn.max_pool_grad", [(g, "f32"), (np.array([[4, 3]]), "i64")],
          [(np.array([[0, 0, 0], [0, 0, 3]], np.float32), "f32")], attributes)

@@ -7,6 +7,7 @@
 
 #include "mlir/Parser/Parser.h"
 
+#include <cmath>
 #include <map>
 
 namespace splitcast::runtime {
@@ -71,6 +72,22 @@ absl::StatusOr<differential::Outcome> runAll(const std::vector<VectorCase> &case
   return differential::runPlans({local->front().get()}, experiment, /*objectCacheDir=*/"");
 }
 
+/// A GPU makes products of attention of two parts of each number, and the second part of an infinity is a NaN: where an
+/// operand is infinite, it may give a NaN instead of what is expected (nn.attention says so). Anything else it may not.
+bool mayGiveNan(const VectorCase &testCase, llvm::StringRef deviceKind) {
+  return deviceKind == "cuda" && llvm::StringRef(testCase.op).starts_with("nn.attention") &&
+         llvm::any_of(testCase.operands, [](const reference::Tensor &operand) {
+           return llvm::any_of(operand.floats, [](double number) { return std::isinf(number); });
+         });
+}
+
+/// Puts what is expected where a NaN is found.
+void replaceNans(reference::Tensor &found, const reference::Tensor &expected) {
+  for (size_t i = 0; i < found.floats.size(); ++i)
+    if (std::isnan(found.floats[i]))
+      found.floats[i] = expected.floats[i];
+}
+
 class KernelVectorsTest : public testing::TestWithParam<const char *> {};
 
 TEST_P(KernelVectorsTest, CompiledOpsGiveWhatNumPyGives) {
@@ -89,8 +106,11 @@ TEST_P(KernelVectorsTest, CompiledOpsGiveWhatNumPyGives) {
     for (size_t i = 0; i < cases.size(); ++i) {
       SCOPED_TRACE(cases[i].text);
       ASSERT_EQ(outcome->results[i].size(), cases[i].results.size());
-      for (size_t result = 0; result < cases[i].results.size(); ++result)
+      for (size_t result = 0; result < cases[i].results.size(); ++result) {
+        if (mayGiveNan(cases[i], GetParam()))
+          replaceNans(outcome->results[i][result], cases[i].results[result]);
         expectResult(cases[i], result, outcome->results[i][result]);
+      }
     }
   }
 }
