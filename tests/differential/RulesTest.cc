@@ -208,7 +208,7 @@ private:
   }
 
   /// More than what other orders of sums, and addends that are rounded, may make. Addends may be infinite where their
-  /// sum is no number.
+  /// sum is no number, or the other way round, but what is not finite stays so.
   std::string difference(const Tensor &expected, const Tensor &found, bool isOfAddends) const {
     if (!expected.isFloat())
       return expected.integers == found.integers ? "" : "other integers";
@@ -217,9 +217,10 @@ private:
                  absolute = std::max(testCase.absolute, isSmall ? 0.1 : 1e-4);
     for (int64_t i = 0; i < expected.numElements(); ++i) {
       const double want = expected.floats[i], have = found.floats[i];
-      if ((std::isnan(want) && std::isnan(have)) || want == have || (isOfAddends && !std::isfinite(want)))
+      if ((std::isnan(want) && std::isnan(have)) || want == have ||
+          (isOfAddends && !std::isfinite(want) && !std::isfinite(have)))
         continue;
-      if (!(std::abs(want - have) <= absolute + relative * std::abs(want)))
+      if (!std::isfinite(want) || !(std::abs(want - have) <= absolute + relative * std::abs(want)))
         return absl::StrCat("element ", i, " is ", have, ", not ", want);
     }
     return "";
