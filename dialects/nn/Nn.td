@@ -102,7 +102,8 @@ def Nn_MatmulOp : Nn_ComputeOp<"matmul", [Differentiable, Library, ProductOp]> {
     ```mlir
     %c = nn.matmul %a, %b {transpose_b} : (tensor<32x64xf32>, tensor<128x64xf32>) -> tensor<32x128xf32>
     ```
-    Dimensions before the last two are batch dimensions: there is one product for each of their indices.
+    Dimensions before the last two are batch dimensions: there is one product for each of their indices. All products
+    count, 0 times infinity as NaN. A sum of large numbers that is infinite in one order may be finite in another.
     - C1: Both have one element type, equally many dimensions (at least two), and equal extents before the last two.
     - C2: The contracted extents agree.
   }];
@@ -123,6 +124,7 @@ include "dialects/nn/NnRows.td"
 def Nn_DropoutOp : Nn_ComputeOp<"dropout", [Differentiable, DeclareOpInterfaceMethods<PlacedOpInterface>]> {
   let summary = "0 with probability `rate`, else x / (1 - rate)";
   let description = [{
+    What is dropped is multiplied by 0, as in PyTorch: a NaN or an infinity gives NaN, and a negative number -0.
     Whether an element is dropped depends only on the key and on the element's index in the *global* tensor. So the
     result is the same however the tensor is split, and when the op is computed twice; its gradient uses the same op.
     The key is an operand that must differ for each step and each op. The Graph API makes it of the variables

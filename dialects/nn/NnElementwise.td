@@ -106,7 +106,7 @@ def Nn_ExpOp : Nn_Unary<"exp", "{}", [WideOp]> {
 def Nn_LogOp : Nn_Unary<"log", "{}", [WideOp]> {
   let summary = "natural logarithm";
   let description = [{
-    Computed in f32, that of a denormal number is that of 2^-126, about -87.3.
+    Computed in f32, that of a denormal number is that of 2^-126, about -87.3; PyTorch gives its own.
     ```mlir
     %log = nn.log %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
     ```
@@ -218,8 +218,9 @@ def Nn_GeluOp : Nn_Elementwise<"gelu", "{}", [Differentiable]> {
 }
 
 def Nn_ReluGradOp : Nn_Elementwise<"relu_grad", "{{{0}, {}}}"> {
-  let summary = "gradient where input > 0, else 0";
+  let summary = "0 where input <= 0, else gradient";
   let description = [{
+    At a NaN it is the gradient, as in PyTorch.
     ```mlir
     %relu_grad = nn.relu_grad %g, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
     ```
@@ -233,6 +234,7 @@ def Nn_ReluGradOp : Nn_Elementwise<"relu_grad", "{{{0}, {}}}"> {
 def Nn_GeluGradOp : Nn_Elementwise<"gelu_grad", "{{{0}, {}}}"> {
   let summary = "gradient times the derivative of gelu at input";
   let description = [{
+    Where nn.gelu says that the gradient is NaN, it is so for every gradient, even 0.
     ```mlir
     %gelu_grad = nn.gelu_grad %g, %x {tanh} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
     ```

@@ -44,7 +44,8 @@ def Nn_ExactSumOp : Nn_Elementwise<"exact_sum", "{}", [ConvertsElements]> {
   let description = [{
     What exceeds half a unit of the part before is carried there first, without rounding, so that large parts that
     cancel leave the small ones. The sum is rounded to f64, then to f32, and then to bf16 or f16. (To the nearest f64,
-    unless what is rounded off differs from half a unit by less than 2^-50 units.)
+    unless what is rounded off differs from half a unit by less than 2^-50 units.) Parts that are all -0 make 0. Numbers
+    that are no multiples of their part's unit, or exceed it by 2^53, make an unspecified sum.
     ```mlir
     %exact_sum = nn.exact_sum %part0, %part1, %part2, %part3, %part4, %part5 : (tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>) -> tensor<4x3xf32>
     ```

@@ -18,7 +18,8 @@ def Nn_EmbeddingOp : Nn_ComputeOp<"embedding", [Differentiable, Indexed, WideRes
     %y = nn.embedding %table, %ids : (tensor<256x64xf32>, tensor<32x8xi64>) -> tensor<32x8x64xf32>
     ```
     The rows of the table may be divided among ranks: each rank looks up those that it has, and takes 0 for the others;
-    the sum over ranks is the result. An index outside of the whole table is an error when the step runs.
+    the sum over ranks is the result, in which -0 may be 0. An index outside of the whole table is an error when the
+    step runs. Rows that are not looked up have no influence, even if they are infinite or NaN.
     - C1: The table has two dimensions; the result has those of the indices and then the table's second.
     - C2: Either both `first` and `places` are present or neither; the table's rows from `first` on lie within 0 to
       `places`.
@@ -55,8 +56,9 @@ def Nn_TakeOp : Nn_ComputeOp<"take", [Indexed, PlacedOperand]> {
     %y = nn.take %x, %ids : (tensor<8x10xf32>, tensor<8xi64>) -> tensor<8xf32>
     ```
     A row whose index is `ignored` gives 0. The last dimension may be divided among ranks: each rank takes the elements
-    that it has, and 0 for the others; the sum over ranks is the result. Any other index outside of the whole dimension
-    is an error when the step runs.
+    that it has, and 0 for the others; the sum over ranks is the result, in which -0 may be 0. Any other index outside
+    of the whole dimension is an error when the step runs. Elements that are not taken have no influence, whatever they
+    are.
     - C1: The indices have the operand's dimensions except the last.
     - C2: Either both `first` and `places` are present or neither; the last dimension's elements from `first` on lie
       within 0 to `places`.

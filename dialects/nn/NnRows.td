@@ -55,7 +55,8 @@ def Nn_LayerNormOp : Nn_ComputeOp<"layer_norm", [Differentiable, WideOp]> {
   let description = [{
     The result is (x - mean) / sqrt(variance + epsilon) weight + bias, where mean and variance are over the last
     dimension; the variance divides by its extent (Ba, Kiros and Hinton 2016, arXiv:1607.06450). A row gives NaN
-    where its sum is not finite, and else the bias where its sum of squares is not.
+    where its sum is not finite, and else the bias where its sum of squares is not. (PyTorch gives NaN there, too, on
+    CPUs.) So does the gradient: NaN, and else 0.
     ```mlir
     %y = nn.layer_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (tensor<8x64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<8x64xf32>
     ```
@@ -69,6 +70,7 @@ def Nn_LayerNormOp : Nn_ComputeOp<"layer_norm", [Differentiable, WideOp]> {
 def Nn_RowMomentsOp : Nn_ComputeOp<"row_moments", [WideOp]> {
   let summary = "Per row along the last dimension: its mean, and 1 / sqrt(variance + epsilon)";
   let description = [{
+    Where the sum of a row's squares is not finite, though its mean is, the second result is 0.
     ```mlir
     %mean, %scale = nn.row_moments %x {epsilon = 0.125 : f64} : (tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8xf32>)
     ```
@@ -107,7 +109,8 @@ def Nn_AttentionOp : Nn_ComputeOp<"attention", [Differentiable, Library, Product
     0 to i; with a mask [samples, keys], only to keys whose entry is not 0. A position without a key gives 0, and so does
     one that sees but scores of -inf; one that sees a score of NaN or +inf gives NaN. The score of a key that is not seen
     has no influence, whatever it is. Its weight is 0, so that a NaN or infinity in its value may still give NaN, as it
-    does in PyTorch.
+    does in PyTorch. On GPUs, products of attention are made of two parts of each number, and the second part of an
+    infinity is a NaN: an infinite operand may give NaN where it gives an infinity or a number on CPUs.
     ```mlir
     %y = nn.attention %q, %k, %v {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>) -> tensor<4x32x2x64xf32>
     ```
@@ -141,7 +144,8 @@ def Nn_AttentionGradOp : Nn_ComputeOp<"attention_grad", [Library, ProductOp]> {
   let summary = "The gradients of query, key and value";
   let description = [{
     With p = softmax(scale q k^T) and dp = g v^T: dv = p^T g, ds = p (dp - sum over keys of p dp) scale, dq = ds k, dk =
-    ds^T q.
+    ds^T q. Infinities are as nn.attention says. A NaN or an infinity at a key that is not seen, times its weight of 0,
+    may count as NaN or as 0.
     ```mlir
     %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %k {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>) -> (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>)
     ```

@@ -27,6 +27,8 @@ def Nn_ConvolutionOp : Nn_ComputeOp<"convolution", [Differentiable, Library, Pro
     ```
     The number of groups is the number of the input's channels divided by that of the weight's; where both are 0, it is
     1.
+    An infinity or a NaN of the weight times an element outside of the image may count as 0 or as NaN: libraries differ,
+    as in PyTorch, and so it is for nn.convolution_weight_grad. All other products count, 0 times infinity as NaN.
     - C1: Input and weight have four dimensions and the same element type.
     - C2: Strides, padding and dilation have two numbers each, of at least 1, 0 and 1; these and the extents of the last
       two dimensions are at most 2^31 - 1.
@@ -79,7 +81,8 @@ def Nn_MaxPoolOp : Nn_ComputeOp<"max_pool", [Differentiable]> {
   let summary = "The largest element that each window of the last two dimensions covers";
   let description = [{
     A NaN counts as larger than every number; a window that covers no element gives -infinity. The gradient goes to the
-    first of the largest elements, in row-major order.
+    first of the largest elements, in row-major order, and of NaNs to the last, as in PyTorch. Of 0 and -0, either may
+    be the largest.
     ```mlir
     %max_pool = nn.max_pool %x {kernel = array<i64: 3, 2>, strides = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 2>} : (tensor<4x8x9x9xf32>) -> tensor<4x8x5x7xf32>
     ```
@@ -96,8 +99,8 @@ def Nn_MaxPoolPositionsOp : Nn_ComputeOp<"max_pool_positions"> {
   let summary = "The position in its window at which nn.max_pool found the largest element";
   let description = [{
     The result has, per window, the number of the first tap, in row-major order, that covers an element equal to
-    `largest`, the result of nn.max_pool. For a window without such a tap, as one whose largest element is a NaN, it is
-    the number of taps.
+    `largest`, the result of nn.max_pool, or that of the last tap that covers a NaN. For a window without such a tap it
+    is the number of taps.
     ```mlir
     %max_pool_positions = nn.max_pool_positions %x, %max_pool {kernel = array<i64: 3, 2>, strides = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 2>} : (tensor<4x8x9x9xf32>, tensor<4x8x5x7xf32>) -> tensor<4x8x5x7xi64>
     ```
@@ -114,7 +117,8 @@ def Nn_MaxPoolGradOp : Nn_ComputeOp<"max_pool_grad"> {
   let summary = "The gradient of nn.max_pool's input";
   let description = [{
     An element of the result is the sum of the gradients of the windows whose position it is. `extents` are the last two
-    extents of the input. A position that is not the number of a tap has no element.
+    extents of the input. A position that is not the number of a tap has no element. A gradient counts at its position
+    alone, even if it is infinite or a NaN.
     ```mlir
     %max_pool_grad = nn.max_pool_grad %max_pool, %max_pool_positions {extents = array<i64: 9, 9>, kernel = array<i64: 3, 2>, strides = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 2>} : (tensor<4x8x5x7xf32>, tensor<4x8x5x7xi64>) -> tensor<4x8x9x9xf32>
     ```
