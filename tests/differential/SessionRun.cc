@@ -40,10 +40,10 @@ std::string cutBox(const std::string &whole, const sbp::Shape &shape, const std:
   return piece;
 }
 
-SessionOptions optionsOf(const Configuration &configuration) {
+SessionOptions optionsOf(const SessionProgram &program) {
   SessionOptions options;
-  options.compile.zero = configuration.zero();
-  options.seed = 5;
+  options.compile.zero = program.configuration.zero();
+  options.seed = program.seed;
   return options;
 }
 
@@ -51,15 +51,9 @@ class RankSession {
 public:
   RankSession(RankReport &report, Session &session) : report(report), session(session) {}
 
-  absl::Status run(const std::vector<Call> &calls) {
-    absl::Status status = readAll(report.initial);
-    for (const Call &call : calls)
-      if (status.ok())
-        status = runCall(call);
-    return status.ok() ? readAll(report.variables) : status;
-  }
+  absl::Status readInitial() { return readAll(report.initial); }
+  absl::Status readVariables() { return readAll(report.variables); }
 
-private:
   absl::Status runCall(const Call &call) {
     absl::StatusOr<std::vector<TensorInfo>> inputs = session.inputs(call.function);
     absl::StatusOr<std::vector<TensorInfo>> outputs = session.outputs(call.function);
@@ -83,6 +77,7 @@ private:
     return status;
   }
 
+private:
   absl::Status readAll(std::map<std::string, std::string> &into) {
     for (const Session::Variable &variable : session.variables()) {
       std::string &bytes = into[variable.name];
@@ -97,11 +92,63 @@ private:
   Session &session;
 };
 
-absl::Status checkRanksAgree(const std::vector<RankReport> &reports) {
+/// The sessions of one rank.
+class RankSessions {
+public:
+  RankSessions(std::vector<RankReport> &reports, runtime::Device &device, runtime::Communicator &communicator)
+      : reports(reports), device(device), communicator(communicator) {}
+
+  /// `texts` are those of the programs' modules, which the threads of other ranks read, too.
+  absl::Status create(const std::vector<SessionProgram> &programs, const std::vector<std::string> &texts) {
+    for (const auto &[program, text, report] : llvm::zip_equal(programs, texts, reports)) {
+      contexts.push_back(createContext());
+      OwningOpRef<ModuleOp> own = parseSourceString<ModuleOp>(text, contexts.back().get());
+      absl::StatusOr<std::unique_ptr<Session>> made = Session::create(*own, optionsOf(program), device, communicator);
+      if (!made.ok())
+        return made.status();
+      sessions.push_back(*std::move(made));
+      ranks.emplace_back(report, *sessions.back());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status take(const std::vector<Turn> &turns) {
+    absl::Status status = forEach(&RankSession::readInitial);
+    if (status.ok())
+      status = callAll(turns);
+    return status.ok() ? forEach(&RankSession::readVariables) : status;
+  }
+
+  absl::Status callAll(const std::vector<Turn> &turns) {
+    absl::Status status;
+    for (const Turn &turn : turns)
+      if (status.ok())
+        status = ranks[turn.session].runCall(turn.call);
+    return status;
+  }
+
+private:
+  absl::Status forEach(absl::Status (RankSession::*read)()) {
+    absl::Status status;
+    for (RankSession &rank : ranks)
+      if (status.ok())
+        status = (rank.*read)();
+    return status;
+  }
+
+  std::vector<RankReport> &reports; ///< by program
+  runtime::Device &device;
+  runtime::Communicator &communicator;
+  std::vector<std::unique_ptr<MLIRContext>> contexts; ///< which outlive the sessions
+  std::vector<std::unique_ptr<Session>> sessions;
+  std::vector<RankSession> ranks;
+};
+
+absl::Status checkRanksAgree(const std::vector<std::vector<RankReport>> &reports) {
   for (size_t rank = 1; rank < reports.size(); ++rank)
-    if (reports[rank].results != reports[0].results || reports[rank].initial != reports[0].initial ||
-        reports[rank].variables != reports[0].variables)
-      return absl::DataLossError(absl::StrCat("ranks 0 and ", rank, " disagree"));
+    for (const auto &[own, first] : llvm::zip_equal(reports[rank], reports[0]))
+      if (own.results != first.results || own.initial != first.initial || own.variables != first.variables)
+        return absl::DataLossError(absl::StrCat("ranks 0 and ", rank, " disagree"));
   return absl::OkStatus();
 }
 
@@ -115,29 +162,16 @@ Variables tensorsOf(const std::map<std::string, std::string> &bytes, ModuleOp mo
   return variables;
 }
 
-} // namespace
-
-absl::StatusOr<SessionOutcome> runSessions(ModuleOp module, const std::vector<Call> &calls,
-                                           const Configuration &configuration, const std::string &objectCacheDir) {
-  std::string text = textOf(module);
-  std::vector<RankReport> reports(sbp::placementOf(module).toAlgebra().numPositions());
-  absl::Status status =
-      onRanks(reports.size(), objectCacheDir, [&](runtime::Device &device, runtime::Communicator &communicator) {
-        std::unique_ptr<MLIRContext> context = createContext();
-        OwningOpRef<ModuleOp> own = parseSourceString<ModuleOp>(text, context.get());
-        absl::StatusOr<std::unique_ptr<Session>> session =
-            Session::create(*own, optionsOf(configuration), device, communicator);
-        return session.ok() ? RankSession(reports[communicator.rank()], **session).run(calls) : session.status();
-      });
-  if (status.ok())
-    status = checkRanksAgree(reports);
-  if (!status.ok())
-    return status;
+/// `turns` are those of all sessions; the report has the results of the session `number`.
+SessionOutcome outcomeOf(const RankReport &report, ModuleOp module, size_t number, const std::vector<Turn> &turns) {
   SessionOutcome result;
-  result.initial = tensorsOf(reports[0].initial, module);
-  result.outcome.variables = tensorsOf(reports[0].variables, module);
-  for (const auto &[call, results] : llvm::zip_equal(calls, reports[0].results)) {
-    const auto types = module.lookupSymbol<func::FuncOp>(call.function).getResultTypes();
+  result.initial = tensorsOf(report.initial, module);
+  result.outcome.variables = tensorsOf(report.variables, module);
+  for (const Turn &turn : turns) {
+    if (turn.session != number)
+      continue;
+    const std::vector<std::string> &results = report.results[result.outcome.results.size()];
+    const auto types = module.lookupSymbol<func::FuncOp>(turn.call.function).getResultTypes();
     result.outcome.results.emplace_back();
     for (const auto &[type, bytes] : llvm::zip_equal(types, results)) {
       auto tensor = cast<RankedTensorType>(type);
@@ -145,6 +179,51 @@ absl::StatusOr<SessionOutcome> runSessions(ModuleOp module, const std::vector<Ca
     }
   }
   return result;
+}
+
+} // namespace
+
+absl::StatusOr<TurnsOutcome> runInTurns(const std::vector<SessionProgram> &programs, const std::vector<Turn> &turns,
+                                        const std::optional<UnlikeTurns> &unlike, const std::string &objectCacheDir) {
+  const int64_t numRanks = sbp::placementOf(programs.front().module).toAlgebra().numPositions();
+  std::vector<std::string> texts;
+  for (const SessionProgram &program : programs)
+    texts.push_back(textOf(program.module));
+  TurnsOutcome result;
+  result.unlike.resize(unlike ? numRanks : 0);
+  std::vector<std::vector<RankReport>> reports(numRanks, std::vector<RankReport>(programs.size()));
+  absl::Status status =
+      onRanks(numRanks, objectCacheDir, [&](runtime::Device &device, runtime::Communicator &communicator) {
+        const int64_t rank = communicator.rank();
+        RankSessions sessions(reports[rank], device, communicator);
+        absl::Status alike = sessions.create(programs, texts);
+        if (alike.ok())
+          alike = sessions.take(turns);
+        if (alike.ok() && unlike)
+          result.unlike[rank] = sessions.callAll(rank == unlike->rank ? unlike->ofRank : unlike->ofOthers);
+        return alike;
+      });
+  if (!status.ok())
+    return status;
+  for (std::vector<RankReport> &ofRank : reports) // results of turns that are unlike are nobody's
+    for (size_t number = 0; number < programs.size(); ++number)
+      ofRank[number].results.resize(llvm::count_if(turns, [&](const Turn &turn) { return turn.session == number; }));
+  if (status = checkRanksAgree(reports); !status.ok())
+    return status;
+  for (size_t number = 0; number < programs.size(); ++number)
+    result.sessions.push_back(outcomeOf(reports[0][number], programs[number].module, number, turns));
+  return result;
+}
+
+absl::StatusOr<SessionOutcome> runSessions(ModuleOp module, const std::vector<Call> &calls,
+                                           const Configuration &configuration, const std::string &objectCacheDir) {
+  constexpr uint64_t kSeed = 5;
+  std::vector<Turn> turns;
+  for (const Call &call : calls)
+    turns.push_back({0, call});
+  absl::StatusOr<TurnsOutcome> outcome =
+      runInTurns({{module, configuration, kSeed}}, turns, std::nullopt, objectCacheDir);
+  return outcome.ok() ? absl::StatusOr<SessionOutcome>(std::move(outcome->sessions.front())) : outcome.status();
 }
 
 } // namespace splitcast::differential

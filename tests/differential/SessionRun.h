@@ -5,6 +5,8 @@
 #include "tests/differential/Oracle.h"
 #include "tests/differential/PassList.h"
 
+#include <optional>
+
 namespace splitcast::differential {
 
 struct SessionOutcome {
@@ -17,6 +19,36 @@ struct SessionOutcome {
 ///   Errors  DataLoss: ranks disagree about a result or a variable; those of Session.
 absl::StatusOr<SessionOutcome> runSessions(mlir::ModuleOp module, const std::vector<Call> &calls,
                                            const Configuration &configuration, const std::string &objectCacheDir);
+
+/// A session of several that the same ranks have.
+struct SessionProgram {
+  mlir::ModuleOp module;
+  Configuration configuration;
+  uint64_t seed = 0;
+};
+
+/// A call of one of the sessions.
+struct Turn {
+  size_t session;
+  Call call;
+};
+
+/// What follows turns that all ranks take alike: one rank goes on otherwise than the others.
+struct UnlikeTurns {
+  int64_t rank;
+  std::vector<Turn> ofRank, ofOthers;
+};
+
+struct TurnsOutcome {
+  std::vector<SessionOutcome> sessions; ///< after the turns that all ranks take alike
+  std::vector<absl::Status> unlike;     ///< by rank: its first error in the turns that are unlike
+};
+
+/// Creates a session of each program on all ranks, in this order, and takes the turns: first those that are alike,
+/// then, if there are any, those that are not. All programs have placements with as many ranks; all results must be B.
+///   Errors  as those of runSessions, of turns that are alike.
+absl::StatusOr<TurnsOutcome> runInTurns(const std::vector<SessionProgram> &programs, const std::vector<Turn> &turns,
+                                        const std::optional<UnlikeTurns> &unlike, const std::string &objectCacheDir);
 
 } // namespace splitcast::differential
 

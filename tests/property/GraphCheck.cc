@@ -5,6 +5,7 @@
 #include "tests/differential/EveryPass.h"
 #include "tests/differential/OptimizerAs.h"
 #include "tests/property/GraphGenerator.h"
+#include "tests/property/SessionTurns.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -140,6 +141,20 @@ private:
       if (!first)
         first = *std::move(outcomes);
     }
+    if (absl::Status status = checkExpected(first->global); !status.ok())
+      return status;
+    return graph.sessions ? checkSessionTurns(*graph.sessions, options.objectCacheDir) : absl::OkStatus();
+  }
+
+  /// All levels agree with this outcome, and all ways to compile with each other.
+  absl::Status checkExpected(const differential::Outcome &outcome) const {
+    for (const Expectation &expectation : graph.expected)
+      if (absl::Status status =
+              differential::compare({{{expectation.value}}, {}}, {{{outcome.results.front()[expectation.result]}}, {}},
+                                    differential::Agreement::Close);
+          !status.ok())
+        return absl::DataLossError(absl::StrCat("all levels agree, but not with what is expected of result ",
+                                                expectation.result, ": ", status.message()));
     return absl::OkStatus();
   }
 

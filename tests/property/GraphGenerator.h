@@ -1,7 +1,7 @@
 //===- GraphGenerator.h - Random training graphs ------------------------------------===//
 //
 // From a seed it generates a module at the global level, like one that a user writes, and an experiment: inputs,
-// variables and calls. A fifth of the seeds have structured graphs: see Kinds.h. All data of the others are small
+// variables and calls. Three tenths of the seeds have structured graphs: see Kinds.h. All data of the others are small
 // integers. Their graphs have
 //
 //   placements   2, 3 and 4 ranks; meshes [n], [2, 2], with axes of size 1, with ranks in another order
@@ -23,9 +23,11 @@
 
 #include "tests/differential/Oracle.h"
 #include "tests/differential/PassList.h"
+#include "tests/differential/SessionRun.h"
 
 #include "mlir/IR/OwningOpRef.h"
 
+#include <optional>
 #include <set>
 
 namespace splitcast::property {
@@ -38,6 +40,25 @@ struct Refusal {
   std::string says; ///< a part of the expected error
 };
 
+/// What a result of the first call must be, as the generator computes it: without the compiler, and in f64.
+struct Expectation {
+  size_t result;
+  differential::Tensor value;
+};
+
+/// Two sessions on the same ranks, which take turns: first all ranks alike, then one rank otherwise than the others,
+/// which must be an error on all of them.
+struct SessionTurns {
+  struct Program {
+    mlir::OwningOpRef<mlir::ModuleOp> module;
+    differential::Configuration configuration;
+    uint64_t seed;
+  };
+  std::vector<Program> programs;
+  std::vector<differential::Turn> turns;
+  differential::UnlikeTurns unlike;
+};
+
 struct GeneratedGraph {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   differential::Experiment experiment;
@@ -48,7 +69,9 @@ struct GeneratedGraph {
   double halfRounding = 0;
   /// The configurations with which to compile it. Their results must have the same bits.
   std::vector<differential::Configuration> configurations;
-  std::vector<Refusal> refusals;  ///< copies of the graph with something that must be rejected
+  std::vector<Refusal> refusals; ///< copies of the graph with something that must be rejected
+  std::vector<Expectation> expected;
+  std::optional<SessionTurns> sessions;
   std::set<std::string> features; ///< the names of its features, which are not part of a model
 
   /// Whether it is only a model and its steps, whatever ZeRO does with them.

@@ -1,16 +1,16 @@
 #include "tests/property/Kinds.h"
 
-#include "compiler/graph/Graph.h"
-#include "tests/differential/EveryPass.h"
-#include "tests/property/ModelState.h"
+#include "tests/property/KindBuilder.h"
+#include "tests/property/LargeLogits.h"
+#include "tests/property/MaskedScores.h"
+#include "tests/property/SessionTurns.h"
 #include "tests/property/TrainingOptions.h"
 
+#include "tests/differential/EveryPass.h"
+
 #include "absl/strings/str_cat.h"
-#include "mlir/Parser/Parser.h"
 
 #include <cmath>
-#include <functional>
-#include <limits>
 
 using namespace mlir;
 
@@ -20,118 +20,6 @@ namespace {
 
 using differential::Configuration;
 using sbp::Shape;
-using Ways = std::vector<Configuration>;
-/// The value of a tensor's element.
-using Values = std::function<double(int64_t index)>;
-
-/// A model of a kind under construction: a graph, and what its inputs and variables hold.
-class KindBuilder {
-public:
-  KindBuilder(Random &random, std::vector<sbp::Axis> axes, bool hasAttention = false)
-      : random(random), graph({deviceOf(random, hasAttention), std::move(axes)}) {
-    graph.function("train");
-  }
-
-  Tensor input(const Shape &shape, const Layout &layout, Values values, ElementType type = ElementType::F32) {
-    inputs.push_back({shape, type, std::move(values)});
-    return graph.input(absl::StrCat("x", inputs.size()), type, shape, layout);
-  }
-  /// With a name that is known, the same variable again.
-  Tensor variable(const std::string &name, const Shape &shape, const Layout &layout, Values values,
-                  ElementType type = ElementType::F32, bool trainable = true) {
-    variables.try_emplace(name, Content{shape, type, std::move(values)});
-    VariableOptions options;
-    options.type = type;
-    options.logical = layout;
-    options.trainable = trainable;
-    return graph.variable(name, shape, Init::zeros(), options);
-  }
-  void minimize(const Tensor &loss, const Optimizer &optimizer, const StepOptions &options = {}) {
-    graph.minimize(loss, optimizer, options);
-  }
-  void output(const std::string &name, const Tensor &value) { graph.output(name, value); }
-
-  /// Tenths from -1 to 1.
-  Values tenths() {
-    return [this](int64_t) { return 0.1 * random.between(-10, 10); };
-  }
-  Values integers(int64_t low, int64_t high) {
-    return [this, low, high](int64_t) { return random.between(low, high); };
-  }
-  /// Whole, or split along the second axis.
-  Layout maybeSplit(int64_t dim, int percent = 50) {
-    return random.chance(percent) ? Layout({broadcast(), split(dim)}) : Layout();
-  }
-
-  /// Completes the model. Its two configurations are `change`d.
-  GeneratedGraph finish(Feature kind, MLIRContext &context, function_ref<void(Ways &)> change);
-
-  Random &random;
-
-private:
-  /// On GPUs the gradient of an attention adds up otherwise than without recomputation if its operands alone are
-  /// computed again by collectives (nn-keep-statistics), so bits differ.
-  static std::string deviceOf(Random &random, bool hasAttention) {
-    return random.chance(10) && !hasAttention ? "cuda" : "cpu";
-  }
-  struct Content {
-    Shape shape;
-    ElementType type;
-    Values values;
-  };
-  static differential::Tensor draw(const Content &content, MLIRContext &context);
-
-  Graph graph;
-  std::vector<Content> inputs;
-  std::map<std::string, Content> variables;
-};
-
-differential::Tensor KindBuilder::draw(const Content &content, MLIRContext &context) {
-  Builder b(&context);
-  const Type element = content.type == ElementType::F32   ? Type(b.getF32Type())
-                       : content.type == ElementType::F64 ? Type(b.getF64Type())
-                                                          : Type(b.getI64Type());
-  auto tensor = differential::Tensor::zeros(content.shape, element);
-  for (int64_t i = 0; i < tensor.numElements(); ++i) {
-    const double value = content.values(i);
-    if (element.isF32())
-      tensor.floats[i] = static_cast<float>(value);
-    else if (element.isF64())
-      tensor.floats[i] = value;
-    else
-      tensor.integers[i] = static_cast<int64_t>(value);
-  }
-  return tensor;
-}
-
-GeneratedGraph KindBuilder::finish(Feature kind, MLIRContext &context, function_ref<void(Ways &)> change) {
-  const absl::StatusOr<std::string> text = graph.text();
-  if (!text.ok())
-    llvm::report_fatal_error(text.status().ToString().c_str());
-  GeneratedGraph result;
-  result.module = parseSourceString<ModuleOp>(*text, &context);
-  for (const auto &[name, content] : variables)
-    result.experiment.initial[name] = draw(content, context);
-  for (int step = 0; step < 2; ++step) {
-    auto &call = result.experiment.calls.emplace_back(differential::Call{"train", {}});
-    for (const Content &input : inputs)
-      call.inputs.push_back(draw(input, context));
-  }
-  result.configurations = randomConfigurations(random, sbp::placementOf(*result.module));
-  change(result.configurations);
-  result.features.insert(toString(kind));
-  return result;
-}
-
-/// Sometimes with the norm of all gradients, for a session to read.
-StepOptions someNorm(Random &random) {
-  StepOptions options;
-  options.gradientNorm = random.chance(20);
-  return options;
-}
-
-/// In the second configuration the forward is computed again for backward.
-void recomputeInSecond(Ways &ways) { ways.back().recompute = sbp::Recompute::Yes; }
 
 //===----------------------------------------------------------------------===//
 // Recomputed blocks
@@ -307,117 +195,6 @@ GeneratedGraph pipelinedNorms(Random &random, MLIRContext &context) {
 }
 
 //===----------------------------------------------------------------------===//
-// Masked scores
-//===----------------------------------------------------------------------===//
-
-/// What a mask does, and to which keys.
-struct Mask {
-  enum class Way { Attention, Bias, Softmax, LogSumExp } way;
-  double number; ///< in place of scores that are not seen, or added to them
-  int64_t samples, keys;
-  std::vector<bool> seen;      ///< by sample and key
-  int64_t largestExponent = 4; ///< powers of ten in what is not seen
-
-  static Mask draw(Random &random);
-};
-
-Mask Mask::draw(Random &random) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const double lowest = std::numeric_limits<float>::lowest();
-  const auto way = static_cast<Way>(random.below(4));
-  const double number = random.pick(std::vector<double>{-1e9, -1e9, -kInfinity, -kInfinity, lowest, lowest, NAN});
-  Mask mask{way, number, random.between(2, 4), random.between(2, 4), {}};
-  const bool hidesAll = random.chance(25); // keys of some samples
-  // Scores must be far above a finite number that is added, and what is not seen counts where nothing is.
-  if (!hidesAll && !(way == Way::Bias && number == -1e9))
-    mask.largestExponent = 30;
-  for (int64_t sample = 0; sample < mask.samples; ++sample) {
-    const bool hides = hidesAll && random.chance(50);
-    for (int64_t key = 0; key < mask.keys; ++key)
-      mask.seen.push_back(!hides && (key == 0 || random.chance(50)));
-  }
-  return mask;
-}
-
-/// Queries of a few positions, and keys and values of which some are masked.
-class MaskBuilder {
-public:
-  MaskBuilder(KindBuilder &kind, Mask mask)
-      : kind(kind), random(kind.random), mask(std::move(mask)), causal(random.chance(40)),
-        positions(causal ? this->mask.keys : random.between(1, 3)), heads(random.between(1, 2)),
-        headWidth(random.between(2, 3)), byKeys(random.chance(35)) {}
-
-  /// What is computed of the scores.
-  Tensor result() {
-    const int64_t width = random.between(2, 4);
-    Tensor x = kind.input({mask.samples, positions, width}, split(0), kind.tenths());
-    Tensor memory = kind.input({mask.samples, mask.keys, width}, ofKeys(1), valuesOfKeys(width));
-    Tensor q = projected(x, "q"), k = projected(memory, "k"), v = projected(memory, "v");
-    if (mask.way == Mask::Way::Attention || mask.way == Mask::Way::Bias)
-      return attention(q, k, v, options());
-    const std::vector<int64_t> byHeads = {0, 2, 1, 3};
-    q = transpose(q, byHeads), k = transpose(k, byHeads), v = transpose(v, byHeads);
-    Tensor scores = matmul(q, k, {false, true}), unseen = constantLike(scores, mask.number);
-    scores = select(ofSeen(1.0, 0.0), scores, unseen);
-    return mask.way == Mask::Way::LogSumExp ? logSumExp(scores) : matmul(softmax(scores), v);
-  }
-
-private:
-  Layout ofKeys(int64_t dim) const { return byKeys ? Layout({split(0), split(dim)}) : split(0); }
-  Tensor projected(const Tensor &x, const std::string &name) {
-    const Shape shape = x.shape();
-    Tensor weight = kind.variable(name, {shape[2], heads * headWidth}, kind.maybeSplit(1), kind.tenths());
-    Tensor y = matmul(reshape(x, {-1, shape[2]}), weight);
-    return reshape(y, {shape[0], shape[1], heads, headWidth});
-  }
-  /// Tenths where a key is seen, and numbers of all magnitudes from 1e4 on where it is not.
-  Values valuesOfKeys(int64_t width) {
-    return [this, width](int64_t index) {
-      const double tenth = 0.1 * random.between(-10, 10);
-      return mask.seen[index / width] ? tenth : tenth * std::pow(10.0, random.between(4, mask.largestExponent));
-    };
-  }
-  /// An input that broadcasts to scores.
-  Tensor ofSeen(double seen, double unseen) {
-    const auto value = [this, seen, unseen](int64_t index) { return mask.seen[index] ? seen : unseen; };
-    return kind.input({mask.samples, 1, 1, mask.keys}, ofKeys(3), value);
-  }
-  AttentionOptions options() {
-    AttentionOptions result;
-    result.causal = causal;
-    if (mask.way == Mask::Way::Bias)
-      result.bias = ofSeen(0.0, mask.number);
-    if (mask.way == Mask::Way::Attention || random.chance(20))
-      result.mask = kind.input(
-          {mask.samples, mask.keys}, ofKeys(1), [this](int64_t index) { return mask.seen[index]; }, ElementType::I64);
-    return result;
-  }
-
-  KindBuilder &kind;
-  Random &random;
-  const Mask mask;
-  const bool causal;
-  const int64_t positions, heads, headWidth;
-  const bool byKeys; ///< whether keys are split along tp
-};
-
-GeneratedGraph maskedScores(Random &random, MLIRContext &context) {
-  KindBuilder kind(random, {{"dp", random.between(1, 2)}, {"tp", random.between(1, 2)}}, /*hasAttention=*/true);
-  const Mask mask = Mask::draw(random);
-  MaskBuilder builder(kind, mask);
-  Tensor result = builder.result();
-  Tensor loss = mean(mul(result, kind.input(result.shape(), split(0), kind.tenths())));
-  if (!std::isnan(mask.number) || random.chance(30)) // else all variables become NaN
-    kind.minimize(loss, randomOptimizer(random), someNorm(random));
-  kind.output("loss", loss);
-  kind.output("result", result);
-  return kind.finish(Feature::MaskedScores, context, [&](Ways &ways) {
-    if (random.chance(50))
-      recomputeInSecond(ways);
-  });
-}
-
-//===----------------------------------------------------------------------===//
 // Wide addends
 //===----------------------------------------------------------------------===//
 
@@ -470,19 +247,23 @@ GeneratedGraph wideAddends(Random &random, MLIRContext &context) {
 } // namespace
 
 std::optional<GeneratedGraph> generateOfKind(uint64_t seed, MLIRContext &context) {
-  constexpr int kPercent = 20, kAttempts = 4;
-  static const std::vector<GeneratedGraph (*)(Random &, MLIRContext &)> kinds = {recomputedBlocks, pipelinedNorms,
-                                                                                 maskedScores, wideAddends};
-  Random random(seed ^ 0x3c79ac492ba7b653);
-  if (!random.chance(kPercent))
+  using Kind = GeneratedGraph (*)(Random &, MLIRContext &);
+  constexpr int kPercent = 20, kPercentOfRest = 12, kAttempts = 4;
+  static const std::vector<Kind> kinds = {recomputedBlocks, pipelinedNorms, maskedScores, wideAddends};
+  // Of seeds that are of none of these, by random numbers of their own: the others have the graph that they had before.
+  static const std::vector<Kind> restKinds = {largeLogits, sessionTurns};
+  Random random(seed ^ 0x3c79ac492ba7b653), rest(seed ^ 0x2545f4914f6cdd1d);
+  const bool isOfFirst = random.chance(kPercent);
+  if (!isOfFirst && !rest.chance(kPercentOfRest))
     return std::nullopt;
-  const auto generate = random.pick(kinds);
-  GeneratedGraph graph = generate(random, context);
+  Random &ofKind = isOfFirst ? random : rest;
+  const Kind generate = ofKind.pick(isOfFirst ? kinds : restKinds);
+  GeneratedGraph graph = generate(ofKind, context);
   for (int attempt = 1; attempt < kAttempts; ++attempt) {
     const absl::StatusOr<bool> isNear = differential::isNearInF32(*graph.module, graph.experiment);
     if (!isNear.ok() || *isNear)
       break;
-    graph = generate(random, context);
+    graph = generate(ofKind, context);
   }
   return graph;
 }

@@ -147,7 +147,9 @@ static const std::vector<const char *> &featureNames() {
                                                   "recomputed blocks",
                                                   "norms of batches in a pipeline",
                                                   "masked scores",
-                                                  "wide addends"};
+                                                  "wide addends",
+                                                  "large logits",
+                                                  "turns of sessions"};
   return names;
 }
 

@@ -53,6 +53,8 @@ enum class Feature {
   PipelinedNorms,
   MaskedScores,
   WideAddends,
+  LargeLogits,
+  SessionTurns,
 };
 const char *toString(Feature feature);
 std::vector<Feature> allFeatures();
