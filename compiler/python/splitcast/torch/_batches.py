@@ -10,7 +10,7 @@ import numpy as np
 import splitcast as sc
 import torch
 from splitcast.torch import _rows
-from splitcast.torch._export import place_in
+from splitcast.torch._places import place_in
 
 TYPES = (torch.bool, torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int32, torch.int64)
 KEYWORDS = ("function", "whole")  # of Session.run

@@ -7,40 +7,30 @@ from typing import Any, NoReturn
 import splitcast as sc
 import torch
 import torch.nn.functional as F
-from splitcast.torch._origins import origin_of_code
+from splitcast.torch._places import is_of_user
 
 DATA: Any = vars(torch._C.TensorBase)["data"]  # the attribute `data` of tensors
 EMBEDDING, EMBEDDING_BAG = F.embedding, F.embedding_bag
 DEVICES = ("cpu", "cuda")
 
 
-def _is_of_user(frame: Any) -> bool:
-    return origin_of_code(frame.f_code, frame.f_globals) != "own"
-
-
-def _line_of(frame: Any) -> str:
-    return f"(File \"{frame.f_code.co_filename}\", line {frame.f_lineno}, in {frame.f_code.co_name})"
-
-
-def _refuse_data(frame: Any) -> NoReturn:
+def _refuse_data() -> NoReturn:
     raise sc.InvalidError(
         "the model uses .data of a tensor, which is not part of the exported graph; use .detach() for "
         "values without a gradient, make what forward changes a buffer, and change parameters between "
-        f"steps {_line_of(frame)}")
+        "steps")
 
 
 def _read_data(tensor: torch.Tensor) -> torch.Tensor:
-    frame = sys._getframe(1)
-    if _is_of_user(frame):
-        _refuse_data(frame)
+    if is_of_user(sys._getframe(1)):
+        _refuse_data()
     data: torch.Tensor = DATA.__get__(tensor)
     return data
 
 
 def _set_data(tensor: torch.Tensor, value: torch.Tensor) -> None:
-    frame = sys._getframe(1)
-    if _is_of_user(frame):
-        _refuse_data(frame)
+    if is_of_user(sys._getframe(1)):
+        _refuse_data()
     DATA.__set__(tensor, value)
 
 

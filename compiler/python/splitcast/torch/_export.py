@@ -11,7 +11,7 @@ import splitcast as sc
 import torch
 import torch.utils._pytree as pytree
 from splitcast.torch import _replaced, _state, ops
-from splitcast.torch._origins import origin_of
+from splitcast.torch._places import is_of_user, line_of, place_in
 from splitcast.torch._watches import has_same_bits
 
 REPLACED = {"WeightNorm": "weight_norm", "SpectralNorm": "spectral_norm"}  # hooks, and the functions that add them
@@ -126,8 +126,11 @@ def export(module: torch.nn.Module, loss: Loss, batch: Mapping[str, torch.Tensor
                 program = _functional(program)
                 _erase_checks(program)  # of sizes that depend on values, which PyTorch adds
             return program
-    except sc.Error:
-        raise
+    except sc.Error as error:
+        place = _place_of(error)
+        if not place:
+            raise
+        raise type(error)(f"{error}{place}") from error
     except Exception as error:  # many types; each message says what in the model cannot be exported
         raise sc.InvalidError(_cause_of(error)) from None  # PyTorch's traceback is hundreds of lines on each rank
 
@@ -148,9 +151,6 @@ def _cause_of(error: Exception) -> str:
     """What cannot be exported and where, without PyTorch's advice, which is about exporting."""
     advice = r"\n\s*\n|\n(?:For more information|The following call|To fix)|\s*\((?:unhinted|Size-like)"
     text = re.split(advice, str(error))[0]
-    lines = [frame for frame in traceback.extract_tb(error.__traceback__)
-             if origin_of(frame.filename) != "own"]
-    place = f' (File "{lines[-1].filename}", line {lines[-1].lineno}, in {lines[-1].name})' if lines else ""
     cure = ""
     if "ataDependent" in type(error).__name__ or "DynamicOutputShape" in type(error).__name__:
         cure = "\nA value decides which ops follow or how large a tensor is, but a graph has the same ones in every " \
@@ -161,7 +161,14 @@ def _cause_of(error: Exception) -> str:
                f"Or: {_GRADIENTS}"
     elif _computes_gradients(error):
         cure = f"\n{_GRADIENTS}"
-    return f"torch.export cannot make a graph of this model: {type(error).__name__}: {text.strip()}{place}{cure}"
+    what = f"{type(error).__name__}: {text.strip()}{_place_of(error)}"
+    return f"torch.export cannot make a graph of this model: {what}{cure}"
+
+
+def _place_of(error: Exception) -> str:
+    """The innermost line of the loss and of the model from which an error came, or nothing."""
+    lines = [line_of(frame, number) for frame, number in traceback.walk_tb(error.__traceback__) if is_of_user(frame)]
+    return f" ({lines[-1]})" if lines else ""
 
 
 def _computes_gradients(error: Exception) -> bool:
@@ -383,13 +390,3 @@ def release(program: torch.export.ExportedProgram) -> None:
                     value.constant = None
     program.constants.clear()
     program.state_dict.clear()
-
-
-def place_in(node: torch.fx.Node) -> str:
-    """Where the node was created, in parentheses: the innermost line outside of PyTorch, else the module's part."""
-    lines = re.findall(r'File "([^"]+)"(.*)', node.meta.get("stack_trace") or "")
-    lines = [(filename, rest) for filename, rest in lines if origin_of(filename) != "own"]
-    if lines:
-        return f' (File "{lines[-1][0]}"{lines[-1][1].rstrip()})'
-    parts = [name for name, _ in (node.meta.get("nn_module_stack") or {}).values() if name]
-    return " (in part '{}')".format(re.sub(r"^(L\['self'\]\.)?module\.", "", parts[-1])) if parts else " (in the loss)"

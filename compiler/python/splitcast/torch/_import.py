@@ -11,6 +11,7 @@ import splitcast as sc
 import torch
 import torch.utils._pytree as pytree
 from splitcast.torch import _constants, _export, _patterns, _sharing, ops
+from splitcast.torch._places import place_in
 from splitcast.torch._watches import place_of
 from splitcast.torch.ops.table import INVALID, Operand, Value
 
@@ -334,7 +335,7 @@ class Importer:
                 arguments = [self.tensor(each) if isinstance(each, torch.Tensor) else each for each in arguments]
             return self._as_said(node, self._valid(function(self, *arguments, **keywords)))
         except sc.Error as error:
-            raise sc.InvalidError(f"{node.target}: {error}{_export.place_in(node)}") from error
+            raise sc.InvalidError(f"{node.target}: {error}{place_in(node)}") from error
         except (ops.Missing, TypeError, ValueError, IndexError, KeyError, OverflowError, StopIteration) as missing:
             self._note(node, str(missing).split("\n")[0])
             return _Unknown
@@ -403,7 +404,7 @@ class Importer:
         return None
 
     def _note(self, node: torch.fx.Node, why: str) -> None:
-        line = f"{node.target}: {why}{_export.place_in(node)}"
+        line = f"{node.target}: {why}{place_in(node)}"
         if line not in self.missing:
             self.missing.append(line)
 

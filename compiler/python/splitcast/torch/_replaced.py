@@ -12,7 +12,7 @@ import splitcast as sc
 import torch
 import torch.nn.functional as F
 import torch.utils.checkpoint as checkpoint
-from splitcast.torch import _causes
+from splitcast.torch import _causes, _places
 from torch.nn.modules.batchnorm import _BatchNorm
 
 LOGS = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_shapes", "torch.export._trace")
@@ -106,7 +106,8 @@ def replaced() -> contextlib.AbstractContextManager[None]:
                  (torch.inference_mode, "__enter__", _refuse_inference),
                  (torch._VF, "_pack_padded_sequence", _refuse_packed)] + [
                      (holder, "backward", _refuse_backward) for holder in (torch.Tensor, torch.autograd)] + [
-                         (torch.Tensor, name, _refuse_hook) for name in HOOKS] + _causes.places())
+                         (torch.Tensor, name, _refuse_hook) for name in HOOKS] + _causes.places() +
+                _places.recording())
 
 
 @contextlib.contextmanager
