@@ -591,26 +591,10 @@ def compiled(model, example, optimizer=None, **options):
     return splitcast.torch.compile(model, square, example, optimizer, enable_zero=0, whole_batch=True, **options)
 
 
-def parts_of_the_ir():
-    """Of a parameter, at each level: what reads, moves and updates it; nothing of another."""
-    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))
-    trainer = splitcast.torch.compile(model, square, {"x": X}, torch.optim.SGD(model.parameters(), 0.1), enable_zero=3,
-                                      whole_batch=True)
-    for level, has in (("source", "sbp.read"), ("global", "sbp.boxing"), ("local", "ccl."), ("plan", "exec.")):
-        whole, part = trainer.ir(level), trainer.ir(level, around="2.weight")
-        if has not in whole or "2.weight" not in part or len(part) > len(whole) / 2 or "@0.weight" in part:
-            return f"{level} is {part}"
-    try:
-        trainer.ir("global", around="3.weight")
-    except sc.InvalidError as error:
-        return "ok" if "nothing at this level is called '3.weight'" in str(error) else f"raises {error}"
-    return "is no error"
-
-
 OTHERS = {"batches without names": batches_without_names, "what compile() refuses": what_compile_refuses,
           "what PyTorch prints": what_pytorch_prints, "random numbers": random_numbers, "schedulers": schedulers,
           "types of batches": types_of_batches, "types of numbers": types_of_numbers, "rates in f64": rates_in_f64,
-          "gradients that are not there": gradients_that_are_not_there, "parts of the IR": parts_of_the_ir}
+          "gradients that are not there": gradients_that_are_not_there}
 
 
 common.main(common.Cases(CASES, INPUTS, OPTIMIZERS, CHANGES, OTHERS))

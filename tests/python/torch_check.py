@@ -146,7 +146,8 @@ def cases_of(program, ranks, seconds):
 def expect_cases(checks, seconds=None):
     """Small models, each as eager PyTorch or an error; and those of several ranks. seconds: the time for all of them."""
     programs = [(each, ranks) for each in CHANGES for ranks in (1, 3)]
-    programs = [(each, 1) for each in CASES] + [("torch_cases_ranks.py", 3)] + programs
+    of_ranks = [("torch_cases_ranks.py", 3)] + [("torch_cases_ir.py", ranks) for ranks in (2, 3)]
+    programs = [(each, 1) for each in CASES] + of_ranks + programs
     if seconds is not None:  # what finds most comes first
         programs = programs[::-1][1::2] + programs[::-1][::2]
     begun, finished = time.monotonic(), 0

@@ -189,7 +189,8 @@ class Trainer:
         """The MLIR at the end of a level: "source", as it was exported; "global", with ZeRO, all signatures and
         explicit boxing, the same on all ranks; "local", this rank's program; "plan", the plan of this rank.
 
-        around: the name of a parameter, such as "fc1.weight": only what reads, moves and updates it is returned.
+        around: the name of a parameter, such as "fc1.weight": only the lines that declare, read, move, use and update
+          it and compute its gradient are returned.
         Raises InvalidError if there is no such level, or if nothing at it has the name.
         """
         text = self._compiled.ir(level)
