@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -101,7 +103,10 @@ class Importer:
 
     @staticmethod
     def torch_type(dtype: sc.ElementType | None) -> torch.dtype:
-        return next(ours for ours, theirs in TYPES.items() if theirs == dtype and ours != torch.bool)
+        for ours, theirs in TYPES.items():
+            if theirs == dtype and ours != torch.bool:
+                return ours
+        raise ops.Missing(INVALID)
 
     def tensor(self, value: Value) -> sc.Tensor:
         """A constant as a tensor of the graph: a constant op if all elements are equal, else a frozen variable.
@@ -324,21 +329,34 @@ class Importer:
         buffer = _export.changes(node)
         if isinstance(buffer, torch.fx.Node) and buffer in self.buffers and (
                 str(node.target) != "aten.batch_norm.default"):
-            self.assign(buffer, self._valid(function(self, *arguments, **keywords)))
-            return self.values[buffer]
+            value = self._mapped(node, function, arguments, keywords)
+            if value is not _Unknown:
+                self.assign(buffer, value)
+            return value
         for find, apply in _patterns.PATTERNS:
             of = find(node)
             if of is not None:
                 return apply(self.values[of])
+        return self._mapped(node, function, arguments, keywords)
+
+    def _mapped(self, node: torch.fx.Node, function: ops.Function, arguments: Sequence[Any],
+                keywords: Mapping[str, Any]) -> Any:
+        """The value that the op's function gives. What it does not support is noted; any other exception but those of
+        the graph is a defect of the function, and says so."""
         try:
             if function not in ops.KEEPING:
                 arguments = [self.tensor(each) if isinstance(each, torch.Tensor) else each for each in arguments]
+            _require_fitting(function, arguments, keywords)
             return self._as_said(node, self._valid(function(self, *arguments, **keywords)))
+        except ops.Missing as missing:
+            self._note(node, str(missing))
+            return _Unknown
         except sc.Error as error:
             raise sc.InvalidError(f"{node.target}: {error}{place_in(node)}") from error
-        except (ops.Missing, TypeError, ValueError, IndexError, KeyError, OverflowError, StopIteration) as missing:
-            self._note(node, str(missing).split("\n")[0])
-            return _Unknown
+        except Exception as error:
+            raise sc.Error(f"splitcast.torch failed at {node.target}{place_in(node)}: {type(error).__name__}: {error}\n"
+                           "This is a defect of Splitcast, not of the model; please report it with this text and the "
+                           "line of the model") from error
 
     def _say_sizes(self, node: torch.fx.Node) -> None:
         """Sets the sizes of a result that PyTorch only has symbols for, by those that the operands have here: how many
@@ -407,6 +425,19 @@ class Importer:
         line = f"{node.target}: {why}{place_in(node)}"
         if line not in self.missing:
             self.missing.append(line)
+
+
+@functools.cache
+def _signature_of(function: ops.Function) -> inspect.Signature:
+    return inspect.signature(function)
+
+
+def _require_fitting(function: ops.Function, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+    """Checks that the function has these arguments; some options of ops are left out of it."""
+    try:
+        _signature_of(function).bind(None, *arguments, **keywords)
+    except TypeError as error:
+        raise ops.Missing(f"this form of the op is not supported: {error}") from None
 
 
 class _Unknown:

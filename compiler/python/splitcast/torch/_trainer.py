@@ -199,15 +199,14 @@ class Trainer:
     def begin(self, module: torch.nn.Module, constants: Mapping[str, torch.Tensor]) -> None:
         """Writes the variables. compile() calls it, on all ranks, which must have the same values; else this raises
         InvalidError on all of them."""
-        digest = _digest_of(module, constants)
-        try:
-            sc.agree_alike(f"SHA-256 {digest[:16]}", "parameters of the model")
-        except sc.Error as error:
-            if "different parameters" not in str(error):  # another rank has ended, say
-                raise
-            raise type(error)(
-                f"{error}\nCall torch.manual_seed with the same number on all ranks before the model is made, or load "
-                "the same state dict into it.") from error
+        digests = sc.exchange(_digest_of(module, constants)[:16], "digests of the model's parameters")
+        if len(set(digests)) > 1:
+            firsts = {digest: digests.index(digest) for digest in dict.fromkeys(digests)}
+            lines = "".join(f"  rank {rank}: SHA-256 {digest}\n" for digest, rank in firsts.items())
+            raise sc.InvalidError(
+                f"ranks were started with different parameters of the model:\n{lines}"
+                "Call torch.manual_seed with the same number on all ranks before the model is made, or load the same "
+                "state dict into it.")
         self._following.begin({name: value for facts in self._facts.values() for name, value in facts.tensors.items()})
 
 
