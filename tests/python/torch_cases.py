@@ -294,8 +294,8 @@ CASES = {
         h - h.detach()).norm(torch.inf, 1, True) + (h - h.detach()).norm(1, 1, True)), square_from_1, None),
     "a length by cubes": (Net(lambda m, h: h.norm(3, 1)), square, "norms of order 3"),
     "means and variances": (Net(lambda m, h: (lambda v, mean: (h - mean) * torch.rsqrt(v + 1e-5))(*torch.var_mean(
-        h, dim=-1, keepdim=True, unbiased=False)) + torch.var_mean(h, 0)[0] * torch.var_mean(h)[1] + torch.var_mean(h)[0]),
-                            square, None),
+        h, dim=-1, keepdim=True, unbiased=False)) + torch.var_mean(h, 0)[0] * torch.var_mean(h)[1] + torch.var_mean(h)[0] +
+        torch.std_mean(h, 0)[0] * torch.std_mean(h, 0, correction=0)[1]), square, None),
     "the largest and where": (Net(lambda m, h: (lambda a, b: 0.1 * (a.values + b.values * a.indices + h[:, 0] * b[1]))(
         h.max(1), h.min(1))[:, None] * h + h.max(0, keepdim=True)[0]), small_square, None),
     "equal elements and where": (Net(lambda m, h: torch.cat([h[:, :2], h[:, :2], h[:, 1:2]], 1).max(1).values * 2 + torch.cat(

@@ -94,7 +94,7 @@ class Followed(torch.Tensor):
                            kwargs: dict[str, Any] | None = None) -> Any:
         keywords = kwargs or {}
         name = getattr(function, "__name__", str(function))
-        if "detach_" in name and args:  # which would refuse views
+        if name in ("detach_", "detach_.default") and args:  # which would refuse views
             return args[0]
         with torch._C.DisableTorchFunctionSubclass():
             if name in OF_SHAPES:

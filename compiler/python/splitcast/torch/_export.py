@@ -15,6 +15,9 @@ from splitcast.torch._places import is_of_user, line_of, place_in
 from splitcast.torch._watches import has_same_bits
 
 REPLACED = {"WeightNorm": "weight_norm", "SpectralNorm": "spectral_norm"}  # hooks, and the functions that add them
+LITERALS = ("aten.lift_fresh.default", "aten.lift_fresh_copy.default")  # the ops of tensors that a function spells out
+CHECKS = {"aten._assert_async", "aten._assert_scalar", "aten._assert_tensor_metadata", "aten.sym_constrain_range",
+          "aten.sym_constrain_range_for_size"}  # they compute nothing
 SAVED = torch.ops.aten.alias_copy.default  # see _WithLoss
 Loss = Callable[..., Any]  # of the module and of the batch's tensors by name: the loss, or a dict that has it
 _Setting = tuple[str, _state.Holder | None, Any, str]  # see Held.settings
@@ -79,8 +82,8 @@ class _WithLoss(torch.nn.Module):
         if not isinstance(result, dict):
             return result
         if "loss" not in result:
-            raise sc.InvalidError("the loss function returns a dict with %s; it must have 'loss'" %
-                                  (", ".join(f"'{name}'" for name in result) or "nothing"))
+            names = ", ".join(f"'{name}'" for name in result) or "nothing"
+            raise sc.InvalidError(f"the loss function returns a dict with {names}; it must have 'loss'")
         tensors = {name: value for name, value in result.items() if isinstance(value, torch.Tensor)}
         return tensors if self._outputs else result["loss"]
 
@@ -215,8 +218,8 @@ def _require_unread(program: torch.export.ExportedProgram, names: list[str]) -> 
             carries.add(node)
         results = node.all_input_nodes if node.op == "output" else []
         if any(each in carries for each in results):
-            raise sc.InvalidError("the model saves {} in one step and reads it in the next, but it is not part of the "
-                                  "exported graph; make it a buffer".format(" or ".join(names)))
+            raise sc.InvalidError(f"the model saves {' or '.join(names)} in one step and reads it in the next, but it "
+                                  "is not part of the exported graph; make it a buffer")
 
 
 # ---- In place ----
@@ -226,6 +229,11 @@ def changes(node: torch.fx.Node) -> object:
     """The operand that an op changes in place, or None."""
     schema = getattr(node.target, "_schema", None)
     return node.args[0] if node.op == "call_function" and schema is not None and schema.is_mutable else None
+
+
+def packet_of(node: torch.fx.Node) -> str:
+    """The name of a node's op without that of its overload, such as "aten.add"; "None" for other functions."""
+    return str(getattr(node.target, "overloadpacket", None))
 
 
 def function_of(node: torch.fx.Node) -> Callable[..., Any]:
@@ -273,7 +281,7 @@ def _changes_parts(program: torch.export.ExportedProgram) -> bool:
 
 def _is_float(node: torch.fx.Node) -> bool:
     value = node.meta.get("val")
-    return isinstance(value, torch.Tensor) and value.dtype.is_floating_point and "lift_fresh" not in str(node.target)
+    return isinstance(value, torch.Tensor) and value.dtype.is_floating_point and str(node.target) not in LITERALS
 
 
 def _changes_anything(program: torch.export.ExportedProgram, node: torch.fx.Node) -> bool:
@@ -365,11 +373,10 @@ def _has_unmapped(program: torch.export.ExportedProgram) -> bool:
 
 def _erase_checks(program: torch.export.ExportedProgram) -> None:
     """Erases the nodes that only check values, such as those of distributions, and what nothing else uses then."""
-    checks = r"aten\._assert_(async|scalar|tensor_metadata)\.|aten\.sym_constrain_range"
     for part in program.graph_module.modules():
         if not isinstance(part, torch.fx.GraphModule):
             continue
-        left = [node for node in part.graph.nodes if not node.users and re.match(checks, str(node.target))]
+        left = [node for node in part.graph.nodes if not node.users and packet_of(node) in CHECKS]
         while left:
             node = left.pop()
             operands = node.all_input_nodes

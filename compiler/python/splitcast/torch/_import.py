@@ -26,7 +26,10 @@ TYPES = {
     torch.int32: sc.i32,
     torch.int64: sc.i64,
 }
-OF_VALUES = r"aten\.(_local_scalar_dense|item|nonzero|masked_select|unique|_unique2)\."  # their values decide sizes
+# Ops whose values decide sizes.
+OF_VALUES = {"aten._local_scalar_dense", "aten.item", "aten.nonzero", "aten.masked_select", "aten._unique",
+             "aten._unique2", "aten.unique_dim", "aten.unique_consecutive"}
+OF_SIZES = {"aten.sym_size", "aten.sym_numel", "aten.sym_stride", "aten.sym_storage_offset"} | _export.CHECKS
 
 
 def input_type(dtype: torch.dtype) -> sc.ElementType:
@@ -98,7 +101,7 @@ class Importer:
     @staticmethod
     def element_type(dtype: torch.dtype) -> sc.ElementType:
         if dtype not in TYPES:
-            raise ops.Missing("elements of {} are not supported, only of {}".format(dtype, ", ".join(map(str, TYPES))))
+            raise ops.Missing(f"elements of {dtype} are not supported, only of {', '.join(map(str, TYPES))}")
         return TYPES[dtype]
 
     @staticmethod
@@ -218,8 +221,8 @@ class Importer:
         others = [each for each in self.program.graph_signature.output_specs
                   if each.kind.name not in ("USER_OUTPUT", "BUFFER_MUTATION", "TOKEN")]
         if others:
-            raise sc.InvalidError("the model changes {} in forward; only buffers may change".format(", ".join(
-                str(each.target) for each in others)))
+            names = ", ".join(str(each.target) for each in others)
+            raise sc.InvalidError(f"the model changes {names} in forward; only buffers may change")
         if results.count("USER_OUTPUT") != 1 and self.program.call_spec.out_spec.type is not dict:
             raise sc.InvalidError(
                 f"the loss has {len(results)} values; it must be one tensor, or a dict with 'loss' and others")
@@ -286,7 +289,8 @@ class Importer:
                 raise sc.InvalidError(
                     f"the loss reads a tensor that shares memory with '{each}' in another shape; read it from the "
                     "module instead")
-        is_literal = place_of(tensor) not in self.read and all("lift_fresh" in str(user.target) for user in node.users)
+        is_literal = place_of(tensor) not in self.read and all(
+            str(user.target) in _export.LITERALS for user in node.users)
         is_of_module = name.startswith("module.") and "lifted_tensor" not in name
         if is_literal and not is_of_module:
             return tensor.detach().clone()
@@ -311,7 +315,8 @@ class Importer:
         keywords: Any = torch.fx.node.map_arg(dict(node.kwargs), lambda each: self.values[each])
         function = ops.OPS.get(str(node.target))
         if any(self.values[each] is _Unknown for each in node.all_input_nodes):
-            if function is None and isinstance(node.target, torch._ops.OpOverload) and "sym_" not in str(node.target):
+            if function is None and isinstance(node.target, torch._ops.OpOverload) and (
+                    _export.packet_of(node) not in OF_SIZES):
                 self._note(node, "no mapping")  # sizes that follow from an unknown one are not its cause
             return _Unknown
         is_random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", [])
@@ -324,7 +329,7 @@ class Importer:
             return _export.function_of(node)(*arguments, **keywords)  # PyTorch computes constants
         if function is None:
             self._note(node, "a value decides a size or an op, but a graph has the same in every step; use torch.where "
-                       "or masks that are multiplied" if re.match(OF_VALUES, str(node.target)) else "no mapping")
+                       "or masks that are multiplied" if _export.packet_of(node) in OF_VALUES else "no mapping")
             return _Unknown
         buffer = _export.changes(node)
         if isinstance(buffer, torch.fx.Node) and buffer in self.buffers and (

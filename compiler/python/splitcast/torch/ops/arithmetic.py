@@ -86,15 +86,17 @@ def _below(importer: Importer, a: sc.Tensor, b: sc.Tensor) -> tuple[sc.Tensor, s
     return count - as_type(has_wrong_sign, sc.f64), _chosen(importer, has_wrong_sign, remains + b, remains)
 
 
-@op("aten.remainder.Scalar", "aten.remainder.Tensor", "aten.remainder.Scalar_Tensor", "aten.fmod.Scalar",
-    "aten.fmod.Tensor", keeps_constants=True)
-def remainder(importer: Importer, a: Operand, b: Operand) -> sc.Tensor:
-    """a less as many b as fit into it. The gradient of b is that number, times -1."""
-    is_fmod = "fmod" in str(importer.node.target)
+@op("aten.remainder.Scalar", "aten.remainder.Tensor", "aten.remainder.Scalar_Tensor", keeps_constants=True)
+@op("aten.fmod.Scalar", "aten.fmod.Tensor", keeps_constants=True, towards_0=True)
+def remainder(importer: Importer, a: Operand, b: Operand, *, towards_0: bool = False) -> sc.Tensor:
+    """a less as many b as fit into it. The gradient of b is that number, times -1.
+
+    towards_0: whether that number is rounded so, not down.
+    """
     a, b = _operands(importer, a, b)
     if is_integer(a):
-        return a - sc.div(a, b) * b if is_fmod else _below(importer, a, b)[1]
-    count, remains = (_divided if is_fmod else _below)(importer, sc.stop_gradient(a), sc.stop_gradient(b))
+        return a - sc.div(a, b) * b if towards_0 else _below(importer, a, b)[1]
+    count, remains = (_divided if towards_0 else _below)(importer, sc.stop_gradient(a), sc.stop_gradient(b))
     distances = [each - sc.stop_gradient(each) for each in (a, b)]  # are 0, but for infinities
     endless = importer.constant(math.inf, sc.f64)
     is_finite = [as_type(sc.compare(sc.abs(each), endless, "lt"), sc.f64) for each in (a, b)]
@@ -190,11 +192,12 @@ def atan(importer: Importer, x: sc.Tensor) -> sc.Tensor:
     return with_slopes(importer, _atan(importer, wide), (x, sc.pow(wide * wide + 1.0, -1)))
 
 
-@op("aten.asin.default", "aten.acos.default")
-def asin(importer: Importer, x: sc.Tensor) -> sc.Tensor:
+@op("aten.asin.default")
+@op("aten.acos.default", is_cosine=True)
+def asin(importer: Importer, x: sc.Tensor, *, is_cosine: bool = False) -> sc.Tensor:
     wide = in_f64(x)
     left = sc.sqrt((1.0 - wide) * (wide + 1.0))
-    if "acos" in str(importer.node.target):
+    if is_cosine:
         angle, slope = _atan(importer, sc.sqrt((1.0 - wide) / (wide + 1.0))) * 2.0, -sc.pow(left, -1)
     else:
         angle, slope = _atan(importer, wide / left), sc.pow(left, -1)

@@ -108,13 +108,14 @@ def isnan(importer: Importer, x: sc.Tensor) -> sc.Tensor:
     return sc.compare(x, x, "ne")
 
 
-@op("aten.isinf.default", "aten.isposinf.default", "aten.isneginf.default")
-def isinf(importer: Importer, x: sc.Tensor) -> sc.Tensor:
+@op("aten.isinf.default", of=sc.abs)
+@op("aten.isposinf.default", of=lambda x: x)
+@op("aten.isneginf.default", of=sc.neg)
+def isinf(importer: Importer, x: sc.Tensor, *, of: Unary) -> sc.Tensor:
+    """Whether of(x) is infinity."""
     if is_integer(x):
         return sc.compare(x, x, "ne")
-    name = str(importer.node.target)
-    value = sc.abs(x) if "isinf" in name else x
-    return sc.compare(value, importer.constant(-math.inf if "neg" in name else math.inf, x.dtype), "eq")
+    return sc.compare(of(x), importer.constant(math.inf, x.dtype), "eq")
 
 
 def _rounded(importer: Importer, x: sc.Tensor) -> sc.Tensor:
@@ -135,11 +136,11 @@ def round_(importer: Importer, x: sc.Tensor) -> sc.Tensor:
     return x if is_integer(x) else as_type(_rounded(importer, x), x.dtype)
 
 
-@op("aten.floor.default", "aten.ceil.default", "aten.trunc.default", "aten.fix.default")
-def floor(importer: Importer, x: sc.Tensor) -> sc.Tensor:
+@op("aten.floor.default", way="floor")
+@op("aten.ceil.default", way="ceil")
+@op("aten.trunc.default", "aten.fix.default", way="trunc")
+def floor(importer: Importer, x: sc.Tensor, *, way: str) -> sc.Tensor:
     """The gradient is 0, as in PyTorch."""
-    name = str(importer.node.target)
-    way = next((each for each in ("floor", "ceil") if each in name), "trunc")
     return x if is_integer(x) else as_type(rounded_towards(importer, x, way), x.dtype)
 
 
@@ -409,13 +410,14 @@ def pow_of_tensors(importer: Importer, base: Value, exponent: Value) -> sc.Tenso
     return power_of_zero(holds(y, "eq", zero), lambda x: x * 0.0 + 1.0, result)
 
 
-@op("aten.dropout.default", "aten.dropout_.default", "aten.feature_dropout.default")
-def dropout(importer: Importer, x: sc.Tensor, p: float, is_training: bool) -> sc.Tensor:
+@op("aten.dropout.default", "aten.dropout_.default")
+@op("aten.feature_dropout.default", of_features=True)
+def dropout(importer: Importer, x: sc.Tensor, p: float, is_training: bool, *, of_features: bool = False) -> sc.Tensor:
     if not is_training or p == 0:
         return x
     if p == 1:
         return x * 0.0
-    return dropped_features(importer, x, p) if "feature" in str(importer.node.target) else sc.dropout(x, p)
+    return dropped_features(importer, x, p) if of_features else sc.dropout(x, p)
 
 
 @op("aten.native_dropout.default")
@@ -518,10 +520,11 @@ def logical_not(importer: Importer, x: sc.Tensor) -> sc.Tensor:
     return 1.0 - _conditions(importer, x)[0]
 
 
-@op("aten.any.default", "aten.any.dim", "aten.all.default", "aten.all.dim")
-def any_(importer: Importer, x: sc.Tensor, dim: int | None = None, keepdim: bool = False) -> sc.Tensor:
+@op("aten.any.default", "aten.any.dim")
+@op("aten.all.default", "aten.all.dim", is_all=True)
+def any_(importer: Importer, x: sc.Tensor, dim: int | None = None, keepdim: bool = False, *,
+         is_all: bool = False) -> sc.Tensor:
     """any: whether the count of true elements is above 0; all: whether that of false ones is 0."""
-    is_all = ".all." in str(importer.node.target)
     holds = as_condition(importer, x, importer.args[0])
     holds = 1.0 - holds if is_all else holds
     count = sc.sum(holds) if dim is None else sc.sum(holds, [positive(dim, len(x.shape))])
@@ -548,14 +551,15 @@ def masked_fill(importer: Importer, x: Value, mask: Value, value: Operand) -> sc
     return where(importer, mask, value, x)
 
 
-@op("aten.fill.Scalar", "aten.fill.Tensor", "aten.fill_.Scalar", "aten.fill_.Tensor", "aten.zeros_like.default",
-    "aten.ones_like.default", "aten.full_like.default", "aten.new_zeros.default", "aten.new_ones.default",
-    "aten.new_full.default", "aten.zero.default", "aten.zero_.default", keeps_constants=True)
-def filled(importer: Importer, x: Value, *arguments: Any, **ignored: object) -> Value:
-    """A tensor with the result's shape and type, of one value."""
+@op("aten.fill.Scalar", "aten.fill.Tensor", "aten.fill_.Scalar", "aten.fill_.Tensor", "aten.full_like.default",
+    "aten.new_full.default", keeps_constants=True)
+@op("aten.zeros_like.default", "aten.new_zeros.default", "aten.zero.default", "aten.zero_.default",
+    keeps_constants=True, number=0)
+@op("aten.ones_like.default", "aten.new_ones.default", keeps_constants=True, number=1)
+def filled(importer: Importer, x: Value, *arguments: Any, number: int | None = None, **ignored: object) -> Value:
+    """A tensor with the result's shape and type, of one value: the number, or else the last argument."""
     of = importer.node.meta["val"]
-    name = str(importer.node.target)
-    value = arguments[-1] if "full" in name or "fill" in name else 1 if "ones" in name else 0
+    value = arguments[-1] if number is None else number
     if is_tensor(value):
         return expand_to(importer, as_type(value, importer.element_type(of.dtype)), importer.shape())
     return torch.full(importer.shape(), value.item() if isinstance(value, torch.Tensor) else value, dtype=of.dtype)

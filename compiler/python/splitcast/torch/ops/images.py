@@ -192,13 +192,15 @@ def avg_pool3d(importer: Importer, x: sc.Tensor, kernel: Sizes, stride: Sizes | 
     return _pooled_volumes(sc.average_pool, x, kernel, stride, padding)
 
 
-@op("aten.max_pool3d.default", "aten.max_pool3d_with_indices.default")
+@op("aten.max_pool3d.default")
+@op("aten.max_pool3d_with_indices.default", with_positions=True)
 def max_pool3d(importer: Importer, x: sc.Tensor, kernel: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-               dilation: Sizes = 1, ceil_mode: bool = False) -> sc.Tensor | list[sc.Tensor | None]:
+               dilation: Sizes = 1, ceil_mode: bool = False, *,
+               with_positions: bool = False) -> sc.Tensor | list[sc.Tensor | None]:
     if ceil_mode or _triple(dilation) != [1, 1, 1]:
         raise Missing("ceil_mode and dilation are not supported")
     pooled = _pooled_volumes(sc.max_pool, x, kernel, stride, padding)
-    if "indices" not in str(importer.node.target):
+    if not with_positions:
         return pooled
     _require_no_positions(importer)
     return [pooled, None]
@@ -232,10 +234,12 @@ def _units(extent: int) -> torch.Tensor:
     return torch.eye(extent, dtype=torch.float64).view(1, extent, extent, 1)
 
 
-@op("aten.upsample_nearest2d.vec", "aten._upsample_nearest_exact2d.vec", "aten.upsample_bilinear2d.vec",
-    "aten.upsample_bicubic2d.vec")
-def upsample(importer: Importer, x: sc.Tensor, size: Sequence[int] | None, *more: Any) -> sc.Tensor:
-    """Along one dimension after the other. PyTorch says how: it is given images with a 1 in one place."""
+@op("aten.upsample_bilinear2d.vec", "aten.upsample_bicubic2d.vec")
+@op("aten.upsample_nearest2d.vec", "aten._upsample_nearest_exact2d.vec", copies=True)
+def upsample(importer: Importer, x: sc.Tensor, size: Sequence[int] | None, *more: Any,
+             copies: bool = False) -> sc.Tensor:
+    """Along one dimension after the other. PyTorch says how: it is given images with a 1 in one place. copies: whether
+    each element is one of x, not a mean."""
     *corners, factors = more
     if len(x.shape) != 4:
         raise Missing(f"images {list(x.shape)} are not supported, only [samples, channels, height, width]")
@@ -244,10 +248,7 @@ def upsample(importer: Importer, x: sc.Tensor, size: Sequence[int] | None, *more
         scales = None if factors is None else [factors[number], 1.0]
         units = _units(x.shape[dim])
         weights = importer.target(units, sizes, *corners, scales)[0, :, :, 0]
-        if "nearest" in str(importer.node.target):
-            x = rows_at(importer, x, dim, weights.argmax(0))
-        else:
-            x = _along(importer, x, dim, weights)
+        x = rows_at(importer, x, dim, weights.argmax(0)) if copies else _along(importer, x, dim, weights)
     return x
 
 

@@ -121,14 +121,16 @@ def l1_loss(importer: Importer, x: sc.Tensor, target: Value, reduction: int = 1)
     return _reduced_loss(importer, sc.abs(x - target), reduction)
 
 
-@op("aten.smooth_l1_loss.default", "aten.huber_loss.default")
-def huber_loss(importer: Importer, x: sc.Tensor, target: Value, reduction: int = 1, delta: float = 1.0) -> sc.Tensor:
-    """Quadratic up to a distance of `delta` and linear beyond; smooth_l1 is the same divided by delta."""
+@op("aten.huber_loss.default")
+@op("aten.smooth_l1_loss.default", of_slope_1=True)
+def huber_loss(importer: Importer, x: sc.Tensor, target: Value, reduction: int = 1, delta: float = 1.0, *,
+               of_slope_1: bool = False) -> sc.Tensor:
+    """Quadratic up to a distance of `delta` and linear beyond, there with a slope of delta, or of 1."""
     x, target = _of_one_type(importer, x, target)
     distance = sc.abs(x - target)
     near = sc.minimum(distance, importer.constant(delta, x.dtype))
     losses = near * (distance - near * 0.5)
-    return _reduced_loss(importer, losses / delta if "smooth" in str(importer.node.target) else losses, reduction)
+    return _reduced_loss(importer, losses / delta if of_slope_1 else losses, reduction)
 
 
 @op("aten.binary_cross_entropy_with_logits.default")

@@ -108,7 +108,8 @@ def gru(importer: Importer, x: Value, state: Value, weights: Sequence[Value], *o
     return _recurrent(importer, _gru_cell, x, [state], weights, *options)
 
 
-@op("aten.rnn_tanh.input", "aten.rnn_relu.input", keeps_constants=True)
-def rnn(importer: Importer, x: Value, state: Value, weights: Sequence[Value], *options: Any) -> list[sc.Tensor]:
-    cell = _rnn_cell(sc.tanh if "tanh" in str(importer.node.target) else sc.relu)
-    return _recurrent(importer, cell, x, [state], weights, *options)
+@op("aten.rnn_tanh.input", keeps_constants=True, of=sc.tanh)
+@op("aten.rnn_relu.input", keeps_constants=True, of=sc.relu)
+def rnn(importer: Importer, x: Value, state: Value, weights: Sequence[Value], *options: Any,
+        of: Unary) -> list[sc.Tensor]:
+    return _recurrent(importer, _rnn_cell(of), x, [state], weights, *options)

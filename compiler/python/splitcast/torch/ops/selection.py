@@ -80,20 +80,24 @@ def _elements_at(importer: Importer, x: sc.Tensor, index: sc.Tensor, dim: int) -
     return as_type(sc.reshape(picked, index.shape), x.dtype)
 
 
-@op("aten.argmax.default", "aten.argmin.default")
-def argmax(importer: Importer, x: sc.Tensor, dim: int | None = None, keepdim: bool = False) -> sc.Tensor:
+@op("aten.argmax.default")
+@op("aten.argmin.default", is_least=True)
+def argmax(importer: Importer, x: sc.Tensor, dim: int | None = None, keepdim: bool = False, *,
+           is_least: bool = False) -> sc.Tensor:
     x, dim = (sc.reshape(x, [product_of(x.shape)]), 0) if dim is None else (x, positive(dim, len(x.shape)))
     x = as_type(x, sc.f64) if is_integer(x) else x
-    scores = _scores(-x if "argmin" in str(importer.node.target) else x)
+    scores = _scores(-x if is_least else x)
     return sc.reshape(_first_largest(importer, scores, dim), importer.shape())
 
 
-@op("aten.max.dim", "aten.min.dim")
-def max_along(importer: Importer, x: sc.Tensor, dim: int, keepdim: bool = False) -> list[sc.Tensor]:
+@op("aten.max.dim")
+@op("aten.min.dim", is_least=True)
+def max_along(importer: Importer, x: sc.Tensor, dim: int, keepdim: bool = False, *,
+              is_least: bool = False) -> list[sc.Tensor]:
     """The gradient goes to the element of the index, unlike that of amax."""
     dim = positive(dim, len(x.shape))
     floats = as_type(x, sc.f64) if is_integer(x) else x
-    scores = _scores(-floats if ".min." in str(importer.node.target) else floats)
+    scores = _scores(-floats if is_least else floats)
     index = _first_largest(importer, scores, dim)
     shape = tuple(importer.node.meta["val"][0].shape)
     return [sc.reshape(each, shape) for each in (_elements_at(importer, x, index, dim), index)]
@@ -178,12 +182,13 @@ def _sorted(importer: Importer, x: sc.Tensor, dim: int, descending: bool) -> lis
 
 
 # ---- Elements that are set ----
-@op("aten.scatter.value", "aten.scatter.src", "aten.scatter_add.default", keeps_constants=True)
-def scatter(importer: Importer, x: Value, dim: int, index: Value, source: Operand) -> sc.Tensor:
+@op("aten.scatter.value", "aten.scatter.src", keeps_constants=True)
+@op("aten.scatter_add.default", keeps_constants=True, adds=True)
+def scatter(importer: Importer, x: Value, dim: int, index: Value, source: Operand, *, adds: bool = False) -> sc.Tensor:
     """Sets or adds the elements of a row one after the other."""
     x, dim = importer.tensor(x), positive(dim, len(x.shape))
     if is_integer(x):  # exact up to 2^53
-        return as_type(scatter(importer, as_type(x, sc.f64), dim, index, source), x.dtype)
+        return as_type(scatter(importer, as_type(x, sc.f64), dim, index, source, adds=adds), x.dtype)
     count = index.shape[dim]
     if count > ENTRIES or any(index.shape[each] != x.shape[each] for each in range(len(x.shape)) if each != dim):
         raise Missing(
@@ -199,7 +204,7 @@ def scatter(importer: Importer, x: Value, dim: int, index: Value, source: Operan
         part, valid = [sc.slice(each, dim, number, 1) for each in (index, is_valid)]
         is_there = as_type(sc.compare(numbers, part, "eq"), x.dtype) * valid
         value = values if is_number else sc.slice(values, dim, number, 1)
-        x = sc.select(is_there, x + value if "add" in str(importer.node.target) else value, x)
+        x = sc.select(is_there, x + value if adds else value, x)
     return x
 
 

@@ -153,10 +153,11 @@ def diagonal_of(importer: Importer, x: sc.Tensor, offset: int = 0, first: int = 
     return rows_at(importer, sc.reshape(x, list(x.shape[:-2]) + [rows * columns]), rank - 2, at)
 
 
-@op("aten.tril.default", "aten.triu.default")
-def triangle(importer: Importer, x: sc.Tensor, diagonal: int = 0) -> sc.Tensor:
+@op("aten.tril.default", is_lower=True)
+@op("aten.triu.default", is_lower=False)
+def triangle(importer: Importer, x: sc.Tensor, diagonal: int = 0, *, is_lower: bool) -> sc.Tensor:
     keep = torch.ones(tuple(x.shape[-2:]))
-    keep = keep.tril(diagonal) if "tril" in str(importer.node.target) else keep.triu(diagonal)
+    keep = keep.tril(diagonal) if is_lower else keep.triu(diagonal)
     return where(importer, keep, x, 0)
 
 

@@ -54,20 +54,22 @@ def _dims_of(x: sc.Tensor, dims: Sizes | None) -> list[int]:
     return [positive(dim, len(x.shape)) for dim in dims]
 
 
-@op("aten.var.correction", "aten.var.dim", "aten.std.correction", "aten.std.dim")
+@op("aten.var.correction", "aten.var.dim")
+@op("aten.std.correction", "aten.std.dim", is_root=True)
 def var(importer: Importer, x: sc.Tensor, dims: Sizes | None = None, *unbiased: bool, correction: float | None = 1,
-        keepdim: bool = False) -> sc.Tensor:
+        keepdim: bool = False, is_root: bool = False) -> sc.Tensor:
     result = _variance(x, _dims_of(x, dims), float(unbiased[0]) if unbiased else correction)
-    result = _root(importer, result) if ".std." in str(importer.node.target) else result
+    result = _root(importer, result) if is_root else result
     return sc.reshape(result, importer.shape())
 
 
-@op("aten.var_mean.correction", "aten.var_mean.dim", "aten.std_mean.correction", "aten.std_mean.dim")
+@op("aten.var_mean.correction", "aten.var_mean.dim")
+@op("aten.std_mean.correction", "aten.std_mean.dim", is_root=True)
 def var_mean(importer: Importer, x: sc.Tensor, dims: Sizes | None = None, *unbiased: bool,
-             correction: float | None = 1, keepdim: bool = False) -> list[sc.Tensor]:
+             correction: float | None = 1, keepdim: bool = False, is_root: bool = False) -> list[sc.Tensor]:
     dims = _dims_of(x, dims)
     spread = _variance(x, dims, float(unbiased[0]) if unbiased else correction)
-    spread = _root(importer, spread) if ".std_mean." in str(importer.node.target) else spread
+    spread = _root(importer, spread) if is_root else spread
     shape = tuple(importer.node.meta["val"][0].shape)
     return [sc.reshape(spread, shape), sc.reshape(sc.mean(x, dims), shape)]
 
@@ -118,12 +120,13 @@ def _root(importer: Importer, x: sc.Tensor) -> sc.Tensor:
                      importer.constant(0.0, x.dtype))
 
 
-@op("aten.amax.default", "aten.max.default", "aten.amin.default", "aten.min.default")
-def largest(importer: Importer, x: sc.Tensor, dims: Sizes | None = None, keepdim: bool = False) -> sc.Tensor:
+@op("aten.amax.default", "aten.max.default")
+@op("aten.amin.default", "aten.min.default", is_least=True)
+def largest(importer: Importer, x: sc.Tensor, dims: Sizes | None = None, keepdim: bool = False, *,
+            is_least: bool = False) -> sc.Tensor:
     """The gradient goes to all elements that are the largest, in equal parts, as in PyTorch."""
     dims = _dims_of(x, dims)
     floats = as_type(x, sc.f64) if is_integer(x) else x  # exact up to 2^53
-    is_least = "min" in str(importer.node.target)
     result = -_largest(importer, -floats, dims) if is_least else _largest(importer, floats, dims)
     return as_type(sc.reshape(result, importer.shape()), x.dtype)
 

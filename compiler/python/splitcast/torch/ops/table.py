@@ -36,14 +36,16 @@ class Missing(Exception):
     """Raised for a case of an op that is not supported; the text completes the error line that begins with the op."""
 
 
-def op(*names: str, keeps_constants: bool = False) -> Callable[[Registered], Registered]:
-    """Registers a function for these ops. keeps_constants: it gets constants as torch.Tensor, not as graph tensors."""
+def op(*names: str, keeps_constants: bool = False, **differences: object) -> Callable[[Registered], Registered]:
+    """Registers a function for these ops. keeps_constants: it gets constants as torch.Tensor, not as graph tensors.
+    differences: keyword arguments that it gets for these ops, by which they differ from others that it has."""
 
     def add(function: Registered) -> Registered:
+        of_these: Function = functools.partial(function, **differences) if differences else function
         if keeps_constants:
-            KEEPING.add(function)
+            KEEPING.add(of_these)
         for name in names:
-            OPS[name] = function
+            OPS[name] = of_these
         return function
 
     return add
