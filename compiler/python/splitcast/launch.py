@@ -283,7 +283,7 @@ def _tie_to(launcher: int, registry: int, prctl: Callable[[int, int], int]) -> N
     prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != launcher:  # it died before the call above, which then has no effect
         os._exit(128 + signal.SIGTERM)
-    os.write(registry, b"%d\n" % os.getpid())
+    os.write(registry, f"{os.getpid()}\n".encode())
 
 
 def _free_port() -> int:

@@ -174,7 +174,7 @@ def _shown(number: int, total: int | None, values: Values) -> str:
 
 
 def _in_words(values: Values) -> str:
-    return ", ".join("{} {}".format(name, value if isinstance(value, int) else f"{value:.5g}")
+    return ", ".join(f"{name} {value}" if isinstance(value, int) else f"{name} {value:.5g}"
                      for name, value in values.items())
 
 

@@ -144,8 +144,8 @@ class Hooks:
         self._require_none()
         for name, (hooks, functions) in self._of_forward().items():
             if functions != self._traced.get(name, (hooks, []))[1]:
-                raise sc.InvalidError("part '{}' has other forward hooks than when the model was compiled, which the "
-                                      "step would still call; compile again".format(name.rpartition(":")[0]))
+                raise sc.InvalidError(f"part '{name.rpartition(':')[0]}' has other forward hooks than when the model "
+                                      "was compiled, which the step would still call; compile again")
         self._number = RemovableHandle.next_id
 
     def _of_forward(self) -> dict[str, tuple[Hooked, list[Any]]]:
