@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import collections
 import itertools
+import types
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import splitcast.torch
 import torch
 import torch.nn as nn
+from splitcast.torch import _code
 
 from torch_cases_changes import Config, Penalty, X, compiled, line, refused, rows, run_cases, square
 
@@ -370,8 +373,32 @@ def optimizers_that_the_loss_holds() -> str:
     return refused("scheduler.* is ", lambda: other.step({"x": rows()}))
 
 
+def reads_of_code() -> str:
+    """Which key a function reads before it sets it, by the instructions of each Python."""
+
+    def reads(of: dict[str, Any]) -> Any:
+        return of["seen"] + of.get("step", 0)
+
+    def sets(of: dict[str, Any]) -> Any:
+        of["seen"] = 1
+        return of["seen"]
+
+    def instructions(*steps: tuple[str, Any, str]) -> list[Any]:
+        return [types.SimpleNamespace(opname=name, argval=value, argrepr=shown) for name, value, shown in steps]
+
+    if not _code.reads_first(reads.__code__, "seen", False) or _code.reads_first(sets.__code__, "seen", False):
+        return "another key with this Python"
+    # As dis gives them since 3.14.
+    read = instructions(("LOAD_FAST_BORROW", "of", "of"), ("LOAD_CONST", "seen", "'seen'"), ("BINARY_OP", 26, "[]"),
+                        ("LOAD_SMALL_INT", 3, "3"), ("BINARY_OP", 26, "[]"), ("LOAD_CONST", "other", "'other'"),
+                        ("BINARY_OP", 0, "+"), ("LOAD_CONST", "set", "'set'"), ("STORE_SUBSCR", None, ""))
+    with mock.patch.object(_code.dis, "get_instructions", lambda code: iter(read)):
+        found = [_code.reads_first(sets.__code__, key, False) for key in ("seen", 3, "other", "set")]
+    return "ok" if found == [True, True, False, False] else f"finds {found}"
+
+
 if __name__ == "__main__":
-    run_cases({"states of all kinds": states_of_all_kinds, "values of all kinds": values_of_all_kinds,
+    run_cases({"reads of code": reads_of_code, "states of all kinds": states_of_all_kinds, "values of all kinds": values_of_all_kinds,
                "behind gradients": behind_gradients, "memory that others hold": memory_that_others_hold,
                "ends of ranges": ends_of_ranges, "angles": angles, "draws of nothing": draws_of_nothing,
                "what remains": what_remains, "of the loss": of_the_loss,

@@ -5,6 +5,7 @@ import dis
 import functools
 import types
 
+CONSTANTS = {"LOAD_CONST", "LOAD_SMALL_INT"}  # the latter since Python 3.14
 GETTERS = {"get", "pop", "setdefault"}  # by which an entry of a dict is read
 # By which any attribute may be read.
 DYNAMIC = {"getattr", "vars", "__dict__", "attrgetter", "eval", "exec", "astuple", "asdict", "fields", "__match_args__",
@@ -37,6 +38,11 @@ def globals_of(code: types.CodeType) -> list[str]:
     return list(dict.fromkeys(names + [name for each in inner for name in globals_of(each)]))
 
 
+def _name_of(step: dis.Instruction) -> str:
+    """The name of an instruction. Since Python 3.14, reading an entry is a BINARY_OP, which dis writes as brackets."""
+    return "BINARY_SUBSCR" if step.opname == "BINARY_OP" and step.argrepr == "[]" else step.opname
+
+
 def is_within(code: types.CodeType, outer: types.CodeType) -> bool:
     inner = [each for each in outer.co_consts if isinstance(each, types.CodeType)]
     return code in inner or any(is_within(code, each) for each in inner)
@@ -46,10 +52,10 @@ def reads_first(code: types.CodeType, key: object, is_attribute: bool) -> bool:
     """Whether a function reads an attribute or an entry of this name before it sets it, as its lines are written."""
     steps = list(dis.get_instructions(code))
     for number, step in enumerate(steps):
-        following = [each.opname for each in steps[number + 1:number + 4]]
+        following = [_name_of(each) for each in steps[number + 1:number + 4]]
         if is_attribute and step.argval == key and step.opname in ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"):
             return step.opname != "STORE_ATTR"
-        if not is_attribute and step.opname == "LOAD_CONST" and step.argval == key:
+        if not is_attribute and step.opname in CONSTANTS and step.argval == key:
             if following[0] == "STORE_SUBSCR":
                 return False
             if following[0] == "BINARY_SUBSCR" or "CONTAINS_OP" in following or GETTERS & set(code.co_names):
