@@ -2,9 +2,11 @@
 the compilation, errors. Run as one rank by torch_check.py, as torch_cases.py is."""
 import contextlib
 import copy
+import inspect
 import io
 import re
 import types
+import typing
 import warnings
 
 import numpy as np
@@ -591,7 +593,47 @@ def compiled(model, example, optimizer=None, **options):
     return splitcast.torch.compile(model, square, example, optimizer, enable_zero=0, whole_batch=True, **options)
 
 
-OTHERS = {"batches without names": batches_without_names, "what compile() refuses": what_compile_refuses,
+def what_is_printed():
+    """repr() of a trainer and of sessions says what they are."""
+    net = Net(lambda m, h: h, frozen=nn.Parameter(torch.ones(8), requires_grad=False))
+    trainer = compiled(net, {"x": X})
+    session = "<splitcast.Session: functions evaluate, train; 3 variables of 73 elements; rank 0 of 1>"
+    for count, steps in ((0, "0 steps"), (1, "1 step"), (1, "2 steps")):
+        for _ in range(count):
+            trainer.step({"x": X})
+        said = ("<splitcast.torch.Trainer of Net, 80 parameters (72 trained), enable_zero=0, mesh {'dp': 1}, rank 0 of 1, "
+                f"{steps} since compile()>")
+        if repr(trainer) != said:
+            return f"{trainer!r}, not {said}"
+    if repr(trainer.session) != f"<splitcast.torch.TrainedSession of {session}>" or repr(trainer._compiled) != session:
+        return f"{trainer.session!r}"
+    graph = sc.Graph()
+    graph.function("main")
+    graph.output("y", graph.input("x", sc.f32, (2, 3), sc.broadcast()))
+    said = repr(graph.compile())
+    return "ok" if said == "<splitcast.Session: functions main; 0 variables of 0 elements; rank 0 of 1>" else said
+
+
+def what_help_says():
+    """Each argument of compile() has a name, a public type and words; there is no other."""
+    parameters = inspect.signature(splitcast.torch.compile).parameters
+    types_of = typing.get_type_hints(splitcast.torch.compile)
+    for name, parameter in parameters.items():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY) or name not in types_of:
+            return f"{name} is {parameter}"
+        if not re.search(rf"(?m)^    (\w+, )?{name}(, \w+)?: ", splitcast.torch.compile.__doc__):
+            return f"nothing is said of {name}"
+        if re.search(r"\b_\w", str(parameter.annotation)):
+            return f"{name} is a {parameter.annotation}"
+    try:
+        compiled(Net(lambda m, h: h), {"x": X}, clipnorm=1.0)
+    except TypeError as error:
+        return "ok" if "'clipnorm'" in str(error) else f"raises {error}"
+    return "is no error"
+
+
+OTHERS = {"what is printed": what_is_printed, "what help says": what_help_says,
+          "batches without names": batches_without_names, "what compile() refuses": what_compile_refuses,
           "what PyTorch prints": what_pytorch_prints, "random numbers": random_numbers, "schedulers": schedulers,
           "types of batches": types_of_batches, "types of numbers": types_of_numbers, "rates in f64": rates_in_f64,
           "gradients that are not there": gradients_that_are_not_there}

@@ -27,7 +27,7 @@ from splitcast import _libraries
 _libraries.load()  # before the extension, which needs them
 
 # ruff: noqa: E402
-from splitcast import _splitcast
+from splitcast import _described, _splitcast
 from splitcast import metrics as metrics
 from splitcast._errors import Error as Error
 from splitcast._errors import InvalidError as InvalidError
@@ -72,5 +72,6 @@ def _become_rank() -> None:
     _sys.exit = exit_and_note
 
 
+_splitcast.Session.__repr__ = _described.session  # type: ignore[method-assign,assignment]
 _atexit.register(_end_job)
 _splitcast._at_begin(_become_rank)

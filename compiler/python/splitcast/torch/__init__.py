@@ -18,7 +18,9 @@ try:
 except ImportError as error:
     raise ImportError("splitcast.torch needs PyTorch, which is not installed here: pip install torch") from error
 
-from splitcast.torch._compile import compile
+from splitcast.torch._batches import Batch
+from splitcast.torch._compile import Policy, compile
+from splitcast.torch._export import Loss
 from splitcast.torch._trainer import Trainer
 
-__all__ = ["Trainer", "compile"]
+__all__ = ["Batch", "Loss", "Policy", "Trainer", "compile"]

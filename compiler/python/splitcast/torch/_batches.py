@@ -15,7 +15,7 @@ from splitcast.torch._places import place_in
 TYPES = (torch.bool, torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int32, torch.int64)
 KEYWORDS = ("function", "whole")  # of Session.run
 Dims = dict[str, int | None]  # the dimension of each input's rows; None: all ranks give the same whole tensor
-Batch = Mapping[str, Any]
+Batch = Mapping[str, Any]  # tensors, arrays or numbers, by the names of the loss function's arguments
 Shape = tuple[int, ...]
 
 # ---- Types ----

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
+import splitcast
 import splitcast as sc
 import torch
 from splitcast.torch import (
@@ -20,6 +21,7 @@ from splitcast.torch import (
     _sharing,
     _surroundings,
 )
+from splitcast.torch._batches import Batch
 from splitcast.torch._export import Loss
 from splitcast.torch._state import Rates, Watched
 from splitcast.torch._trainer import Trainer
@@ -29,60 +31,91 @@ OLDEST = (2, 6)  # the oldest supported version of PyTorch
 Policy = int | str | dict[str, Any]  # of ZeRO: a stage, or options
 
 
-def compile(module: torch.nn.Module, loss: Loss, example_inputs: _batches.Batch,
-            optimizer: sc.Optimizer | torch.optim.Optimizer, *, enable_zero: Policy | None = None,
-            mesh: dict[str, int] | None = None, whole_batch: bool = False,
-            batch_dims: Mapping[str, int | None] | None = None, other_inputs: Sequence[_batches.Batch] = (),
-            evaluate: bool = True, policies: Mapping[str, Policy] | None = None, seed: int | None = None,
-            **step_options: Any) -> Trainer:
-    """Compiles the training of `module` for this rank. All ranks must call it with the same arguments.
+def compile(module: torch.nn.Module, loss: Loss, example_inputs: Batch,
+            optimizer: splitcast.Optimizer | torch.optim.Optimizer, *, enable_zero: Policy | None = None,
+            policies: Mapping[str, Policy] | None = None, mesh: Mapping[str, int] | None = None,
+            whole_batch: bool = False, batch_dims: Mapping[str, int | None] | None = None,
+            other_inputs: Sequence[Batch] = (), evaluate: bool = True, seed: int | None = None,
+            accumulate: int | None = None, accumulate_order: Literal["per-micro-batch", "per-step"] | None = None,
+            clip_norm: float | None = None, clip_value: float | None = None, gradient_norm: bool = False,
+            loss_scale: splitcast.LossScale | None = None, reproducible: bool = False,
+            schedule: splitcast.RateSchedule | None = None) -> Trainer:
+    """Compiles the training of `module` for this rank. All ranks must call it with the same arguments; batches differ.
 
-    loss: a function of the module and of the batch's tensors by name that returns the mean over the batch, such as
-      `lambda model, x, labels: F.cross_entropy(model(x), labels)`; or a dict of tensors with it as "loss", of which
-      Trainer.evaluate can return the others.
-    example_inputs: a dict of tensors with this rank's rows, along the first dimension. The rows of all ranks, in the
-      order of ranks, are the global batch; ranks must share it evenly, where the first ranks may have one row more.
-      With accumulate=k they must share each of the k micro-batches so: micro-batch i has the i-th part of each rank's
-      rows, in the order of ranks, and the global batch is one micro-batch after the other. With whole_batch=True, the
-      tensors here and in step() are the global batch. A tensor without dimensions (a temperature, say) is not split:
-      all ranks must give the same value, and step() takes a number, too.
+    What is trained:
+
+    module: the model, in the modes and on the values that training begins with. It must be the same on all ranks.
+    loss: a function of the module and of the batch's tensors by name that returns the mean over the batch, a tensor of
+      shape [], such as `lambda model, x, labels: F.cross_entropy(model(x), labels)`; or a dict of tensors with it as
+      "loss", of which Trainer.evaluate can return the others.
+    optimizer: a splitcast.Optimizer, or a torch.optim.SGD, Adam, AdamW, RMSprop or Adagrad, whose hyperparameters and
+      parameter groups are read. A scheduler of PyTorch may change its learning rates from step to step.
+
+    Batches:
+
+    example_inputs: a dict of tensors [rows of this rank, ...], by name. The rows of all ranks, in the order of ranks,
+      are the global batch; ranks must share it evenly, where the first ranks may have one row more. A tensor without
+      dimensions (a temperature, say) is not split: all ranks must give the same value, and step() takes a number, too.
+    whole_batch: whether the tensors here and in step() are the global batch, [all rows, ...], the same on all ranks.
     batch_dims: by an input's name, the dimension of its rows where that is not the first, such as 1 of [steps, samples,
       width]; or None for a tensor that is not split, such as a mask or a weight of one element, of which all ranks give
       the same whole one.
     other_inputs: further examples, of other extents than example_inputs, such as the last batch, which has fewer rows.
       Each is compiled as a shape of its own on the same variables, for step() and evaluate() to take. All ranks must
       call them with batches of one shape.
-    optimizer: a splitcast.Optimizer, or a torch.optim.SGD, Adam, AdamW, RMSprop or Adagrad, whose hyperparameters and
-      parameter groups are read. A scheduler of PyTorch may change its learning rates from step to step.
-    enable_zero: a stage, or options as in Graph.compile.
-    mesh: the axes of ranks, the first of which splits the batch's rows; by default {"dp": size()}. Ranks that differ
-      only along other axes have the same rows.
     evaluate: whether to compile a function for Trainer.evaluate, too.
-    seed: of what steps draw at random, a whole number; by default PyTorch's generator of the CPU draws it here, on rank
-      0. The same seed draws alike on any number of ranks and at any stage.
-    policies: how ZeRO treats groups of variables: options as in Graph.group, by the group's name ("transformer.h.0", or
-      "transformer.h" for all of its blocks).
-    step_options: options of Graph.minimize: clip_norm, schedule, accumulate, ...
+
+    What ranks share:
+
+    enable_zero: what of the training's state ranks share: a stage from 0 (nothing) to 3 (parameters, gradients and the
+      optimizer's state), or options as in splitcast.Graph.compile, such as {"stage": 2, "compute_type": "bf16"}.
+    policies: the same for groups of variables, by the group's name ("transformer.h.0", or "transformer.h" for all of
+      its blocks): options as in splitcast.Graph.group.
+    mesh: the axes of ranks and their extents, the first of which splits the batch's rows; by default
+      {"dp": splitcast.size()}. Ranks that differ only along other axes have the same rows.
+
+    Steps:
+
+    seed: of what steps draw at random, a whole number from 0 to 2^63 - 1; by default PyTorch's generator of the CPU
+      draws it here, on rank 0. The same seed draws alike on any number of ranks and at any stage.
+    accumulate: into how many micro-batches each rank's rows are split, one computed after the other; by default they
+      are one. Ranks must share each of them evenly: micro-batch i has the i-th part of each rank's rows, in the order
+      of ranks, and the global batch is one micro-batch after the other.
+    accumulate_order: when ranks sum up the gradients of micro-batches: "per-micro-batch", after each, which is the
+      default; or once "per-step", until when each rank keeps whole sums.
+    clip_norm, clip_value: the largest norm of all gradients together, by which they are scaled down, or the largest
+      size of each element; at most one of both. The unit is that of the loss by that of parameters.
+    gradient_norm: whether the variable "optimizer.gradient_norm" keeps that norm, before clipping: see
+      trainer.session.read.
+    loss_scale: a factor of the loss in backward, so that f16 can hold the gradients: splitcast.LossScale().
+    reproducible: whether sums over the batch are exact, and so the same bits for any number of ranks.
+    schedule: the factor of the learning rate at each step, such as splitcast.CosineRate(steps=1000, warmup=100), in
+      steps. With it, an optimizer of PyTorch must not have a scheduler.
 
     Returns a Trainer, for the shapes of example_inputs and of other_inputs.
 
-    Raises splitcast.InvalidError if PyTorch is too old, if the model cannot be exported or needs ops that are not
-    supported (all of them are named with their lines), or if models or batches differ between ranks.
+    Raises splitcast.InvalidError if PyTorch is too old; if the model cannot be exported or needs ops that are not
+    supported (all of them are named with their files and lines); if an argument is not allowed; if ranks have different
+    models or batches of shapes that they cannot share. Raises splitcast.Error if another rank has failed.
     """
+    options = {"accumulate": accumulate, "accumulate_order": accumulate_order, "clip_norm": clip_norm,
+               "clip_value": clip_value, "gradient_norm": gradient_norm or None, "loss_scale": loss_scale,
+               "reproducible": reproducible or None, "schedule": schedule}
+    step_options = {name: value for name, value in options.items() if value is not None}
+    axes = dict(mesh) if mesh else {"dp": sc.size()}
     _require_version()
     _require_unwrapped(module)
     surroundings, sharing = _surroundings.Surroundings(), _sharing.Sharing(module)
     sharing.require_one_update(optimizer, step_options)
     seed = _randomness.seed_of(seed)
-    functions = _Functions(sc.Graph(mesh), module, loss, optimizer, sharing, step_options)
-    shares = next(iter(mesh.values())) if mesh else sc.size()
-    layout = _batches.Layout(example_inputs, batch_dims, other_inputs, whole_batch, shares,
+    functions = _Functions(sc.Graph(axes if mesh else None), module, loss, optimizer, sharing, step_options)
+    layout = _batches.Layout(example_inputs, batch_dims, other_inputs, whole_batch, next(iter(axes.values())),
                              _micro_batches_of(step_options))
     functions.define(layout, ("train", "evaluate") if evaluate else ("train",))
     _set_policies(functions.graph, module, policies or {})
     session = functions.graph.compile(enable_zero=enable_zero, seed=seed, not_in_files=list(functions.constants.values))
     _require_rows_of_outputs(session, functions.outputs)
-    trainer = functions.trainer(session, layout, surroundings)
+    trainer = functions.trainer(session, layout, surroundings, f"enable_zero={enable_zero!r}, mesh {axes}")
     trainer.begin(module, functions.constants.values)
     return trainer
 
@@ -169,13 +202,13 @@ class _Functions:
         self.graph.minimize(_optimizers.with_decay(minimized, rules.decays, parameters, self._step_options),
                             rules.default, groups=rules.groups, **self._step_options)
 
-    def trainer(self, session: sc.Session, layout: _batches.Layout,
-                surroundings: _surroundings.Surroundings) -> Trainer:
+    def trainer(self, session: sc.Session, layout: _batches.Layout, surroundings: _surroundings.Surroundings,
+                setting: str) -> Trainer:
         """The Trainer of the session of these functions."""
         parts = [part for name, facts in self._facts.items() if name.startswith("train") for part in facts.modules()]
         return Trainer(self.graph, session, self._module, layout, _randomness.Evaluations(session, self._draws),
                        self.outputs, Watched(self._module, self._optimizer, self._rates, parts), self.constants,
-                       self._trained | self._changed, surroundings, self._facts)
+                       self._trained | self._changed, surroundings, self._facts, setting)
 
 
 def _modes_of_evaluation(module: torch.nn.Module) -> dict[torch.nn.Module, bool]:

@@ -23,6 +23,9 @@ class TrainedSession:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
 
+    def __repr__(self) -> str:
+        return f"<splitcast.torch.TrainedSession of {self._session!r}>"
+
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *dir(self._session)})
 

@@ -251,6 +251,11 @@ class Following:
 
     # ---- What steps change ----
 
+    @property
+    def steps(self) -> int:
+        """How many steps were taken since the compilation."""
+        return self._steps
+
     def stepped(self) -> None:
         """Notes that a step has changed the variables."""
         self._steps += 1

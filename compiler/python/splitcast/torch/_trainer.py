@@ -28,9 +28,15 @@ class Trainer:
     def __init__(self, graph: sc.Graph, session: sc.Session, module: torch.nn.Module, layout: _batches.Layout,
                  evaluations: _randomness.Evaluations, outputs: dict[str, torch.dtype], watched: Watched,
                  constants: _constants.Constants, changing: Iterable[str], surroundings: _surroundings.Surroundings,
-                 facts: dict[str, _facts.Facts]) -> None:
+                 facts: dict[str, _facts.Facts], setting: str) -> None:
         """compile() calls it. outputs: the types of what evaluate() gives beside the loss, by name. changing: the names
-        of parameters and buffers that steps change. facts: what tracing has read, by the function."""
+        of parameters and buffers that steps change. facts: what tracing has read, by the function. setting: the stage
+        and the mesh, for repr()."""
+        trained = {id(value): value.numel() for value in module.parameters() if value.requires_grad}
+        total = sum(value.numel() for value in module.parameters())
+        self._what = f"{type(module).__name__}, {total:,} parameters"
+        self._what += f" ({sum(trained.values()):,} trained), " if sum(trained.values()) != total else ", "
+        self._what += setting
         self._graph = graph
         self._watched = watched
         self._layout = layout
@@ -47,6 +53,11 @@ class Trainer:
         self._compiled = session  # what the trainer itself writes is no change by the user
         self.session = _files.TrainedSession(session, self._carry, self._loaded,
                                              "saved" if watched.follows_rates else "")
+
+    def __repr__(self) -> str:
+        steps = self._following.steps
+        return (f"<splitcast.torch.Trainer of {self._what}, rank {sc.rank()} of {sc.size()}, {steps:,} "
+                f"step{'s' if steps != 1 else ''} since compile()>")
 
     def step(self, batch: _batches.Batch) -> float:
         """Takes one step on a batch; returns the mean loss of the global batch.
