@@ -123,7 +123,7 @@ def expect_minimal(checks):
     print("minimal_torch.py: as README.md says", flush=True)
 
 
-CHANGES = ["torch_cases_changes.py", "torch_programs.py", "torch_cases_values.py"]
+CHANGES = ["torch_cases_changes.py", "torch_cases_reads.py", "torch_programs.py", "torch_cases_values.py"]
 
 
 def cases_of(program, ranks, seconds):

@@ -138,8 +138,7 @@ class _Functions:
         self._optimizer = optimizer
         self._sharing = sharing
         self._step_options = step_options
-        self._trainable = {name for name, parameter in module.named_parameters(remove_duplicate=False)
-                           if parameter.requires_grad}
+        self._trainable = _optimizers.trainable_of(module, optimizer, step_options)
         self._with_gradients: set[str] = set()  # the names of parameters that are trained
         self._trained: set[str] = set()  # these, and the names of the variables that hold them
         self._changed: set[str] = set()  # the names of buffers that steps change

@@ -126,6 +126,26 @@ def with_decay(loss: sc.Tensor, decays: Mapping[str, float], parameters: Mapping
     return total
 
 
+def trainable_of(module: torch.nn.Module, optimizer: sc.Optimizer | torch.optim.Optimizer,
+                 options: Mapping[str, Any]) -> set[str]:
+    """The names of the parameters that steps may train: an optimizer of PyTorch may have some of them alone.
+
+    Raises InvalidError if it has, and the norm of gradients is asked for, which users take over all parameters.
+    """
+    names = {name for name, parameter in module.named_parameters(remove_duplicate=False) if parameter.requires_grad}
+    if isinstance(optimizer, sc.Optimizer):
+        return names
+    held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+    own = {name for name, parameter in module.named_parameters(remove_duplicate=False)
+           if name in names and id(parameter) in held}
+    norm = next((option for option in ("clip_norm", "gradient_norm") if options.get(option)), None)
+    if norm and own != names:
+        raise sc.InvalidError(
+            f"the optimizer does not have {', '.join(sorted(names - own))}, so {norm} would leave out their gradients; "
+            "freeze them with requires_grad_(False), or add them to the optimizer")
+    return own
+
+
 def rules_of(variables: Variables, optimizer: sc.Optimizer | torch.optim.Optimizer, trainable: set[str]) -> Rules:
     """The rules that an optimizer says.
 
@@ -149,10 +169,8 @@ def rules_of(variables: Variables, optimizer: sc.Optimizer | torch.optim.Optimiz
             groups.append((READ[type(optimizer)](group), members))
             decay = _decay_of(optimizer, group)
             decays.update({name: decay for name in members if decay})
-    if trained or not groups:
-        missing = ", ".join(trained.values()) or "any parameter that the loss depends on"
-        raise sc.InvalidError(
-            f"the optimizer does not have {missing}; freeze them with requires_grad_(False), or add them")
+    if not groups:
+        raise sc.InvalidError("the optimizer does not have any parameter that the loss depends on; give it some")
     others = [sc.ParameterGroup(f"group{number}", [_as_pattern(name) for name in members], rule)
               for number, (rule, members) in enumerate(groups) if number > 0]
     return Rules(groups[0][0], others, decays, rates)

@@ -87,7 +87,7 @@ for _name, _of in (("neg", sc.neg), ("exp", sc.exp), ("log", sc.log), ("sqrt", s
                    ("sin", sc.sin), ("cos", sc.cos), ("relu", sc.relu), ("erf", sc.erf), ("abs", sc.abs),
                    ("rsqrt", sc.rsqrt), ("sigmoid", sc.sigmoid), ("silu", sc.silu)):
     OPS[f"aten.{_name}.default"] = OPS[f"aten.{_name}_.default"] = functools.partial(
-        lambda of, importer, x: of(x), _of)
+        lambda of, importer, x: of(as_type(x, importer.result_type())), _of)
 
 
 @op("aten.reciprocal.default")

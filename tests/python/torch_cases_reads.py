@@ -1,0 +1,320 @@
+"""What a loss may read and change beside tensors, by ways that are easy to miss: each change after compile() is followed
+or is an error, and so is each state that the loss itself moves."""
+from __future__ import annotations
+
+import configparser
+import copy
+import dataclasses
+import enum
+import functools
+import io
+import itertools
+import queue
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import splitcast as sc
+import splitcast.torch
+import torch
+import torch.nn as nn
+
+from torch_cases_changes import compiled, line, refused, rows, run_cases, square
+
+SCALE = 1.0
+PARSER = configparser.ConfigParser()
+EVENT = threading.Event()
+TEXT = io.StringIO("1.0")
+CURVE = np.poly1d([1.0])
+
+
+@dataclasses.dataclass
+class Settings:
+    tau: float = 1.0
+
+
+class Numbers(list[float]):
+    tau: float
+
+
+class Mode(enum.Enum):
+    ONE = 1
+    tau: float
+
+
+SETTINGS, NUMBERS, MARKED = Settings(), Numbers([1.0]), torch.ones(4)
+NUMBERS.tau = MARKED.tau = Mode.ONE.tau = 1.0  # type: ignore[attr-defined]
+PARSER["a"] = {"tau": "1.0"}
+
+
+def by_class(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    match SETTINGS:
+        case Settings(tau=tau):
+            return square(m, x) * tau
+    raise AssertionError
+
+
+def by_place(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    match SETTINGS:
+        case Settings(tau):
+            return square(m, x) * tau
+    raise AssertionError
+
+
+@functools.lru_cache
+def cached() -> float:
+    return SCALE
+
+
+def set_scale(value: float) -> None:
+    global SCALE
+    SCALE = value
+
+
+def set_cached(value: float) -> None:
+    set_scale(value)
+    cached.cache_clear()
+
+
+def set_parsed(value: float) -> None:
+    PARSER["a"]["tau"] = str(value)
+
+
+def set_event(value: float) -> None:
+    EVENT.clear() if value == 1.0 else EVENT.set()
+
+
+def set_text(value: float) -> None:
+    TEXT.seek(0)
+    TEXT.write(str(value))
+
+
+def set_curve(value: float) -> None:
+    CURVE.coeffs[0] = value
+
+
+def setter(holder: object) -> Callable[[float], None]:
+    return lambda value: setattr(holder, "tau", value)
+
+
+# By the way in which the loss reads a number: the loss, and what sets the number.
+READS: dict[str, tuple[Callable[..., torch.Tensor], Callable[[float], None]]] = {
+    "a pattern with a name": (by_class, setter(SETTINGS)),
+    "a pattern by place": (by_place, setter(SETTINGS)),
+    "astuple": (lambda m, x: square(m, x) * dataclasses.astuple(SETTINGS)[0], setter(SETTINGS)),
+    "globals()": (lambda m, x: square(m, x) * globals()["SCALE"], set_scale),
+    "sys.modules": (lambda m, x: square(m, x) * sys.modules["__main__"].SCALE, set_scale),
+    "a cached function": (lambda m, x: square(m, x) * cached(), set_cached),
+    "a parser": (lambda m, x: square(m, x) * float(PARSER["a"]["tau"]), set_parsed),
+    "getfloat of a parser": (lambda m, x: square(m, x) * PARSER.getfloat("a", "tau"), set_parsed),
+    "an event": (lambda m, x: square(m, x) * (3.0 if EVENT.is_set() else 1.0), set_event),
+    "a text in memory": (lambda m, x: square(m, x) * float(TEXT.getvalue()), set_text),
+    "a curve": (lambda m, x: square(m, x) * float(CURVE(1.0)), set_curve),
+    "an attribute of a list": (lambda m, x: square(m, x) * NUMBERS.tau, setter(NUMBERS)),
+    "an attribute of an enum's member": (lambda m, x: square(m, x) * Mode.ONE.tau, setter(Mode.ONE)),
+    "an attribute of a tensor": (lambda m, x: (m(x) * MARKED).square().mean() * MARKED.tau,  # type: ignore[attr-defined]
+                                 setter(MARKED)),
+    "whether a tensor has gradients": (lambda m, x: (m(x) * MARKED.detach()).square().mean() *
+                                       (3.0 if MARKED.requires_grad else 1.0),
+                                       lambda value: setattr(MARKED, "requires_grad", value != 1.0)),
+}
+
+
+def after(loss: Callable[..., torch.Tensor], change: Callable[[float], None]) -> str:
+    """A number that changes is followed or is an error that says what it was."""
+    change(1.0)
+    if loss is READS["a cached function"][0]:
+        cached()  # before compile(), so that tracing does not see what it reads
+    model = line()
+    trainer = compiled(model, loss, rate=0.0)
+    first = trainer.step({"x": rows()})
+    change(3.0)
+    try:
+        second = trainer.step({"x": rows()})
+    except sc.InvalidError as error:
+        return "ok" if "when the model was compiled" in str(error) else f"raises {error}"
+    finally:
+        change(1.0)
+    return "ok" if abs(second - 3 * first) < 1e-5 else f"{second} after {first}"
+
+
+def scored(m: nn.Module, x: torch.Tensor, moved: Any) -> torch.Tensor:
+    if isinstance(moved, list):
+        moved[0] += 1.0
+        return square(m, x) * moved[0]
+    if isinstance(moved, io.StringIO):
+        return square(m, x) * float(moved.readline())
+    value = moved.get() if isinstance(moved, queue.Queue) else next(moved)
+    return square(m, x) * float(value[0] if isinstance(value, tuple) else value)
+
+
+def numbers() -> Iterator[float]:
+    yield from (1.0, 1.0, 2.0)
+
+
+def filled() -> queue.Queue[float]:
+    result: queue.Queue[float] = queue.Queue()
+    for number in range(9):
+        result.put(float(number))
+    return result
+
+
+MOVED: dict[str, Callable[[], Any]] = {
+    "a counter": lambda: [0.0], "a generator": numbers, "enumerate": lambda: enumerate([1.0] * 9),
+    "filter": lambda: filter(None, range(9)), "zip": lambda: zip([1.0] * 9), "map": lambda: map(float, range(9)),
+    "islice": lambda: itertools.islice(itertools.count(1), 9), "accumulate": lambda: itertools.accumulate([1.0] * 9),
+    "product": lambda: itertools.product(range(1, 9)), "takewhile": lambda: itertools.takewhile(bool, range(1, 9)),
+    "starmap": lambda: itertools.starmap(float, [(1,)] * 9), "tee": lambda: itertools.tee([1.0] * 9)[0],
+    "reversed": lambda: reversed([1.0] * 9), "a queue": filled, "lines": lambda: io.StringIO("1\n2\n3\n")}
+
+
+def moved() -> str:
+    """What the loss moves on is an error, wherever the loss has it from: from around it, a default or a partial."""
+    for name, made in MOVED.items():
+        outer = made()
+
+        def by_closure(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+            return scored(m, x, outer)
+
+        def by_default(m: nn.Module, x: torch.Tensor, state: Any = made()) -> torch.Tensor:  # noqa: B008
+            return scored(m, x, state)
+
+        def by_name(m: nn.Module, x: torch.Tensor, *, state: Any = made()) -> torch.Tensor:  # noqa: B008
+            return scored(m, x, state)
+
+        ways = {"a closure": by_closure, "a default": by_default, "a default by name": by_name,
+                "a lambda": lambda m, x, state=made(): scored(m, x, state),  # noqa: B008
+                "a partial": functools.partial(scored, moved=made())}
+        for way, loss in ways.items():
+            said = refused("the loss changes", functools.partial(compiled, line(), loss, evaluate=False))
+            if said != "ok":
+                return f"{name} by {way}: {said}"
+    return "ok"
+
+
+def seeded(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    torch.manual_seed(3)
+    return (m(x) * torch.rand(4)).square().mean()
+
+
+def packed(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: 2 * t, lambda t: t):
+        return square(m, x)
+
+
+class Renaming(nn.Linear):
+    def _load_from_state_dict(self, state: Any, prefix: str, *arguments: Any) -> None:
+        state[prefix + "weight"] = 2 * state[prefix + "weight"]
+        super()._load_from_state_dict(state, prefix, *arguments)
+
+
+class Marked(nn.Linear):
+    def get_extra_state(self) -> dict[str, int]:
+        return {"version": 1}
+
+    def set_extra_state(self, state: Any) -> None:
+        pass
+
+
+def refusals() -> str:
+    """What a step would leave out without a word is an error."""
+
+    def decaying() -> splitcast.torch.Trainer:
+        model = line()
+        return splitcast.torch.compile(model, square, {"x": rows()}, torch.optim.Adam(
+            model.parameters(), weight_decay=0.1), gradient_norm=True)
+
+    def replaced() -> splitcast.torch.Trainer:
+        model = line()
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        step = optimizer.step
+        optimizer.step = lambda *arguments: step()  # type: ignore[method-assign]
+        return splitcast.torch.compile(model, square, {"x": rows()}, optimizer)
+
+    def clipped() -> splitcast.torch.Trainer:
+        model = nn.Sequential(line(), line())
+        return splitcast.torch.compile(model, square, {"x": rows()}, torch.optim.SGD(model[1].parameters(), 0.1),
+                                       clip_norm=1.0)
+
+    hooked = line()
+    hooked.register_load_state_dict_pre_hook(lambda *arguments: None)
+    trainers = {name: compiled(model, square) for name, model in (
+        ("renaming", Renaming(4, 4)), ("hooked", hooked), ("marked", Marked(4, 4)))}
+    calls: dict[str, Callable[[], Any]] = {
+        r"calls torch.manual_seed.*torch_cases_reads.py": lambda: compiled(line(), seeded),
+        r"enters saved_tensors_hooks": lambda: compiled(line(), packed),
+        r"gradient_norm together with weight_decay": decaying,
+        r"step\(\) was replaced": replaced,
+        r"does not have 0.bias, 0.weight, so clip_norm": clipped,
+        r"has its own _load_from_state_dict": lambda: trainers["renaming"].load_state_dict({}, strict=False),
+        r"hooks of its state dict": lambda: trainers["hooked"].state_dict(),
+        r"has its own get_extra_state": lambda: trainers["marked"].state_dict()}
+    for pattern, call in calls.items():
+        said = refused(pattern, call)
+        if said != "ok":
+            return f"{pattern}: {said}"
+    return "ok"
+
+
+class Sampled(nn.Module):
+    """Stays in training mode for its dropout, as Monte Carlo dropout does, but not for its batch norm."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear, self.norm, self.scale = nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Identity()
+
+    def train(self, mode: bool = True) -> Sampled:
+        super().train(mode)
+        self.scale.train()
+        return self
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y: torch.Tensor = self.norm(self.linear(x))
+        return 3 * y if self.scale.training else y
+
+
+def modes_of_evaluation() -> str:
+    """An evaluation has the modes that the model's own train() gives."""
+    torch.manual_seed(0)
+    model = Sampled()
+    trainer = compiled(model, square, rate=0.0)
+    ours = trainer.evaluate({"x": rows()})
+    modes = [part.training for part in model.modules()]
+    theirs = square(copy.deepcopy(model).eval(), rows()).item()
+    return "ok" if abs(ours - theirs) < 1e-5 and all(modes) else f"{ours}, eager {theirs}, {modes}"
+
+
+def part_of_the_parameters() -> str:
+    """An optimizer that has a part of the parameters trains these; integers have square roots."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4))
+    eager = copy.deepcopy(model)
+    root = torch.tensor([1, 4, 9, 16])
+
+    def loss(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        return (m(x) * root.sqrt() * root**0.5).square().mean()
+
+    trainer = splitcast.torch.compile(model, loss, {"x": rows()}, torch.optim.AdamW(model[2].parameters(), 0.1),
+                                      whole_batch=True)
+    theirs = torch.optim.AdamW(eager[2].parameters(), 0.1)
+    for _ in range(3):
+        trainer.step({"x": rows()})
+        theirs.zero_grad()
+        loss(eager, rows()).backward()
+        theirs.step()
+    for name, value in trainer.state_dict().items():
+        if not torch.allclose(torch.as_tensor(value), eager.state_dict()[name], atol=1e-5):
+            return f"{name} is {value}, eager {eager.state_dict()[name]}"
+    return "ok"
+
+
+OTHERS: dict[str, Callable[[], str]] = {
+    "what the loss moves": moved, "what a step would leave out": refusals, "modes of evaluation": modes_of_evaluation,
+    "a part of the parameters": part_of_the_parameters}
+
+if __name__ == "__main__":
+    warnings.filterwarnings("ignore")
+    run_cases({**{name: functools.partial(after, *of) for name, of in READS.items()}, **OTHERS})
