@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 namespace splitcast::runtime {
@@ -26,6 +27,22 @@ constexpr int64_t kRoomBytes = int64_t{4} << 20;
 /// If nothing could be moved, the system is not asked again for this long. A
 /// collective tests hundreds of messages in a row.
 constexpr std::chrono::microseconds kIdle{2};
+
+/// Returns whether both ends of the connection have the same address.
+bool isWithinMachine(const Socket &socket) {
+  sockaddr_storage ends[2] = {};
+  socklen_t lengths[2] = {sizeof(sockaddr_storage), sizeof(sockaddr_storage)};
+  if (getsockname(socket.fd(), reinterpret_cast<sockaddr *>(&ends[0]), &lengths[0]) != 0 ||
+      getpeername(socket.fd(), reinterpret_cast<sockaddr *>(&ends[1]), &lengths[1]) != 0 ||
+      ends[0].ss_family != ends[1].ss_family)
+    return false;
+  if (ends[0].ss_family == AF_INET)
+    return reinterpret_cast<sockaddr_in *>(&ends[0])->sin_addr.s_addr ==
+           reinterpret_cast<sockaddr_in *>(&ends[1])->sin_addr.s_addr;
+  return ends[0].ss_family == AF_INET6 &&
+         std::memcmp(&reinterpret_cast<sockaddr_in6 *>(&ends[0])->sin6_addr,
+                     &reinterpret_cast<sockaddr_in6 *>(&ends[1])->sin6_addr, sizeof(in6_addr)) == 0;
+}
 
 } // namespace
 
@@ -68,9 +85,11 @@ absl::StatusOr<std::shared_ptr<TcpMesh>> TcpMesh::create(std::vector<Socket> soc
   std::shared_ptr<TcpMesh> mesh(new TcpMesh(std::move(readiness)));
   mesh->peers = std::vector<Peer>(sockets.size());
   for (size_t rank = 0; rank < sockets.size(); ++rank) {
-    mesh->peers[rank].socket = std::move(sockets[rank]);
-    if (mesh->peers[rank].socket.isOpen())
-      SPLITCAST_RETURN_IF_ERROR(mesh->readiness.add(mesh->peers[rank].socket, rank, Readiness::Reads));
+    Socket &socket = mesh->peers[rank].socket = std::move(sockets[rank]);
+    if (!socket.isOpen())
+      continue;
+    SPLITCAST_RETURN_IF_ERROR(mesh->readiness.add(socket, rank, Readiness::Reads));
+    mesh->numRanksHere += isWithinMachine(socket) ? 1 : 0;
   }
   return mesh;
 }

@@ -67,6 +67,9 @@ public:
   /// their connections, for `patience` at most.
   void finish(absl::Duration patience);
 
+  /// Returns how many ranks run on this machine, with this one.
+  int64_t ranksHere() const { return numRanksHere; }
+
   int64_t sentBytes() const { return totalBytes; }
   int64_t sentMessages() const { return totalMessages; }
 
@@ -123,6 +126,7 @@ private:
   Readiness readiness;
   std::chrono::steady_clock::time_point lastIdle = {}; ///< when nothing was found to move
   std::vector<Peer> peers;
+  int64_t numRanksHere = 1;
   std::atomic<bool> connected{true};
   std::atomic<int64_t> totalBytes{0}, totalMessages{0};
 };

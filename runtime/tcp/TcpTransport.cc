@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
+#include <thread>
 
 namespace splitcast::runtime {
 namespace {
@@ -21,6 +22,15 @@ constexpr uint64_t kDeepest = uint64_t{1} << (64 - kNumberBits);
 /// A rank that waits polls for so long, and then sleeps. To be woken takes some
 /// tens of microseconds; where ranks share a processor, it is worth it.
 constexpr absl::Duration kPolling = absl::Microseconds(500);
+/// Where a processor has more ranks than this, they poll for less: together
+/// they would keep it busy for as long as each of them polls.
+constexpr int64_t kPollingRanks = 2;
+
+/// Returns how long a rank polls if so many run on this machine.
+absl::Duration pollingTime(int64_t ranksHere) {
+  const int64_t polling = std::max<int64_t>(1, kPollingRanks * std::thread::hardware_concurrency());
+  return ranksHere <= polling ? kPolling : kPolling * polling / ranksHere;
+}
 
 template <typename Part> class TcpMessage final : public Message {
 public:
@@ -49,7 +59,8 @@ private:
 class TcpTransport final : public Transport {
 public:
   TcpTransport(std::shared_ptr<TcpMesh> mesh, std::vector<int64_t> ranks, int64_t self, uint64_t name)
-      : mesh(std::move(mesh)), ranks(std::move(ranks)), self(self), name(name) {}
+      : mesh(std::move(mesh)), ranks(std::move(ranks)), self(self), name(name),
+        polling(pollingTime(this->mesh->ranksHere())) {}
 
   int64_t rank() const override { return self; }
   int64_t size() const override { return static_cast<int64_t>(ranks.size()); }
@@ -76,7 +87,7 @@ public:
   }
 
   void idle(absl::Duration waited, absl::Duration longest) override {
-    if (waited < kPolling)
+    if (waited < polling)
       Transport::idle(waited, longest);
     else
       mesh->sleep(longest);
@@ -101,6 +112,7 @@ private:
   std::vector<int64_t> ranks; ///< the ranks of the mesh, by rank of this transport
   int64_t self;
   uint64_t name;
+  absl::Duration polling;
   int64_t splits = 0;
 };
 

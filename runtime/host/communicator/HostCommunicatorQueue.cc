@@ -25,6 +25,9 @@ constexpr std::chrono::milliseconds kLookInterval{5};
 /// To look costs as much as there are ranks, and all of them look: among many,
 /// the interval is so much for each, so that looks take no more of the machine.
 constexpr std::chrono::milliseconds kLookIntervalOfRank{1};
+/// A rank that sleeps wakes up for that, but also to see whether the process is
+/// told to end.
+constexpr std::chrono::nanoseconds kLongestSleep = std::chrono::milliseconds{100};
 /// What a rank sent before it ended arrives within this time.
 constexpr std::chrono::milliseconds kEndedPatience{1000};
 /// How long a rank that disagrees with another waits for the other's words.
@@ -144,7 +147,7 @@ absl::Status CollectiveQueue::wait(const Operation &operation) {
     }
     if (patience.isOver())
       return die(timeoutError(*inFlight.front()));
-    messages->idle(absl::FromChrono(now - lastMoved), absl::FromChrono(kLookInterval));
+    messages->idle(absl::FromChrono(now - lastMoved), absl::FromChrono(std::min(lookInterval, kLongestSleep)));
   }
   return absl::OkStatus();
 }
