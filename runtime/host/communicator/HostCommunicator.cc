@@ -23,6 +23,12 @@ constexpr int64_t kMaxExchangeBytes = int64_t{1} << 30;
 /// Texts that are no longer than this together go the way of HostCommunicator::spread; each rank sends longer ones to
 /// each other rank, which needs no copy of all.
 constexpr int64_t kMaxSpreadBytes = int64_t{1} << 20;
+/// What a rank tells of its text first. A short text needs no more messages.
+struct Announced {
+  static constexpr int64_t kTextBytes = 120;
+  int64_t bytes = 0;
+  char text[kTextBytes] = {}; ///< all of it, if it has no more bytes than this
+};
 /// In each round of HostCommunicator::spread, a rank has so many times the blocks of the round before.
 constexpr int64_t kSpreadFactor = 8;
 
@@ -119,7 +125,7 @@ public:
 private:
   std::vector<Lane> signalLanes() const;
   absl::Status spread(Buffer blocks, absl::Span<const int64_t> bytes, Call call, const CallSite &site);
-  absl::StatusOr<std::vector<int64_t>> exchangeLengths(int64_t mine, const CallSite &site);
+  absl::StatusOr<std::vector<Announced>> announce(const std::string &mine, const CallSite &site);
   absl::Status exchangeLong(std::vector<std::string> &contents, const CallSite &site);
   void addGatherLanes(std::vector<Lane> &lanes, Buffer data, absl::Span<const int64_t> blocks,
                       int64_t elementBytes) const;
@@ -305,18 +311,19 @@ absl::Status HostCommunicator::spread(Buffer blocks, absl::Span<const int64_t> b
   return absl::OkStatus();
 }
 
-/// Returns how many bytes each rank has, in the order of peer(0), peer(1), ...
-absl::StatusOr<std::vector<int64_t>> HostCommunicator::exchangeLengths(int64_t mine, const CallSite &site) {
-  std::vector<int64_t> lengths(size());
-  lengths.front() = mine;
-  const Buffer all{reinterpret_cast<std::byte *>(lengths.data()), size() * static_cast<int64_t>(sizeof(int64_t))};
-  SPLITCAST_RETURN_IF_ERROR(spread(all, std::vector<int64_t>(size(), sizeof(int64_t)), Call::Lengths, site));
-  for (int64_t length : lengths)
-    if (length < 0 || length > kMaxExchangeBytes)
+/// Returns what the ranks tell of their texts, in the order of peer(0), peer(1), ...
+absl::StatusOr<std::vector<Announced>> HostCommunicator::announce(const std::string &mine, const CallSite &site) {
+  std::vector<Announced> told(size());
+  told.front().bytes = static_cast<int64_t>(mine.size());
+  std::memcpy(told.front().text, mine.data(), std::min<size_t>(mine.size(), Announced::kTextBytes));
+  const Buffer all{reinterpret_cast<std::byte *>(told.data()), size() * static_cast<int64_t>(sizeof(Announced))};
+  SPLITCAST_RETURN_IF_ERROR(spread(all, std::vector<int64_t>(size(), sizeof(Announced)), Call::Lengths, site));
+  for (const Announced &one : told)
+    if (one.bytes < 0 || one.bytes > kMaxExchangeBytes)
       return queue->die(absl::FailedPreconditionError(
-          absl::StrCat(site.what, ": a rank announced ", length,
+          absl::StrCat(site.what, ": a rank announced ", one.bytes,
                        " bytes, so the ranks run different programs; start the same one on all ranks")));
-  return lengths;
+  return told;
 }
 
 /// Each rank sends to each other one: this takes no copy of all contents.
@@ -338,10 +345,18 @@ absl::StatusOr<std::vector<std::string>> HostCommunicator::exchange(const std::s
   if (static_cast<int64_t>(mine.size()) > kMaxExchangeBytes)
     return invalidCall(
         site, absl::StrCat("cannot exchange ", mine.size(), " bytes; at most ", kMaxExchangeBytes, " are allowed"));
-  SPLITCAST_ASSIGN_OR_RETURN(const std::vector<int64_t> lengths, exchangeLengths(mine.size(), site));
-  const int64_t total = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+  SPLITCAST_ASSIGN_OR_RETURN(const std::vector<Announced> told, announce(mine, site));
+  std::vector<int64_t> lengths;
+  for (const Announced &one : told)
+    lengths.push_back(one.bytes);
   std::vector<std::string> contents(size());
   contents[rank()] = mine;
+  if (*std::max_element(lengths.begin(), lengths.end()) <= Announced::kTextBytes) {
+    for (int64_t distance = 1; distance < size(); ++distance)
+      contents[peer(distance)].assign(told[distance].text, lengths[distance]);
+    return contents;
+  }
+  const int64_t total = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
   if (total > kMaxSpreadBytes) {
     for (int64_t distance = 1; distance < size(); ++distance)
       contents[peer(distance)].resize(lengths[distance]);
