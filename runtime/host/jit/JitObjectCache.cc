@@ -7,6 +7,7 @@
 #include "llvm/Support/SHA256.h"
 
 #include <algorithm>
+#include <sys/stat.h>
 #include <utility>
 
 namespace splitcast::runtime {
@@ -32,6 +33,20 @@ std::string nameOf(const std::string &key) { return key + kSuffix; }
 /// Returns whether the file is a kernel, or was to become one.
 bool isOfKernel(absl::string_view name) { return name.substr(std::min(name.size(), kKeyCharacters), 7) == kSuffix; }
 
+/// A directory that has other files, too, keeps the rights that its user gave it.
+void makePrivate(const OwnDirectory &own) {
+  const std::vector<std::string> names = own.names();
+  if (std::all_of(names.begin(), names.end(), isOfKernel))
+    own.makePrivate();
+}
+
+/// Removes what writers left behind when they were killed.
+void sweep(const OwnDirectory &own) {
+  for (const std::string &name : own.names())
+    if (isOfKernel(name) && absl::EndsWith(name, ".tmp"))
+      own.removeIfOlder(name, kTemporarySeconds);
+}
+
 } // namespace
 
 std::string sha256Hex(const std::string &data) { return llvm::toHex(sha256(data), /*LowerCase=*/true); }
@@ -40,14 +55,10 @@ absl::Status JitObjectCache::open() {
   if (directory.empty() || std::exchange(isTried, true))
     return absl::OkStatus();
   SPLITCAST_ASSIGN_OR_RETURN(OwnDirectory own, OwnDirectory::open(directory));
-  const std::vector<std::string> names = own.names();
-  // Earlier versions made it with the rights of the umask. A directory that has
-  // other files, too, keeps the rights that its user gave it.
-  if (std::all_of(names.begin(), names.end(), isOfKernel))
-    own.makePrivate();
-  for (const std::string &name : names)
-    if (isOfKernel(name) && absl::EndsWith(name, ".tmp"))
-      own.removeIfOlder(name, kTemporarySeconds);
+  // Earlier versions made it with the rights of the umask.
+  struct stat found{};
+  if (::stat(directory.c_str(), &found) == 0 && (found.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    makePrivate(own);
   opened.emplace(std::move(own));
   return absl::OkStatus();
 }
@@ -64,8 +75,12 @@ absl::StatusOr<std::optional<std::string>> JitObjectCache::read(const std::strin
   return std::make_optional(std::move(object));
 }
 
-absl::Status JitObjectCache::write(const std::string &key, const std::string &object) const {
-  return opened ? opened->write(nameOf(key), headerOf(key, object) + object) : absl::OkStatus();
+absl::Status JitObjectCache::write(const std::string &key, const std::string &object) {
+  if (!opened)
+    return absl::OkStatus();
+  if (!std::exchange(isSwept, true))
+    sweep(*opened);
+  return opened->write(nameOf(key), headerOf(key, object) + object);
 }
 
 } // namespace splitcast::runtime

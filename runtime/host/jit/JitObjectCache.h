@@ -34,8 +34,8 @@ public:
   /// With an empty directory name, nothing is found and nothing is kept.
   explicit JitObjectCache(std::string directory) : directory(std::move(directory)) {}
 
-  /// Opens the directory, and makes it if it is missing. Files that writers left behind when they were killed are
-  /// removed. Before this call, and after an error, nothing is found and nothing is kept. A second call does nothing.
+  /// Opens the directory, and makes it if it is missing. Before this call, and after an error, nothing is found and
+  /// nothing is kept. A second call does nothing.
   ///   Errors  those of OwnDirectory::open.
   absl::Status open();
 
@@ -43,13 +43,14 @@ public:
   ///   Errors  those of OwnDirectory::read: the file is not this user's own.
   absl::StatusOr<std::optional<std::string>> read(const std::string &key) const;
 
-  /// Writes the object.
+  /// Writes the object. The first call removes files that writers left behind when they were killed: a process that
+  /// finds all its kernels, as many start at once, need not list a directory that may have thousands.
   ///   Errors  Unavailable, which names file and reason: the object is not kept, and no partial file is left.
-  absl::Status write(const std::string &key, const std::string &object) const;
+  absl::Status write(const std::string &key, const std::string &object);
 
 private:
   std::string directory;
-  bool isTried = false;
+  bool isTried = false, isSwept = false;
   std::optional<OwnDirectory> opened;
 };
 

@@ -370,9 +370,11 @@ TEST_F(JitTest, RemovesWhatKilledWritersLeft) {
     fs::last_write_time(file, old);
   fs::permissions(directory, fs::perms(0755));
   EXPECT_EQ(loadAnew(addConstant("k", "2.0"), out).readFromCache, 1);
+  EXPECT_EQ(files().size(), 5u) << "who only reads does not list the directory";
+  EXPECT_EQ(loadAnew(addConstant("k", "3.0"), out).compiled, 1);
   EXPECT_FALSE(fs::exists(kernel + ".1-0.tmp"));
   EXPECT_FALSE(fs::exists(kernel + ".1.0.tmp"));
-  EXPECT_EQ(files().size(), 3u) << "the new one, what is no kernel's, and the kernel stay";
+  EXPECT_EQ(files().size(), 4u) << "the new one, what is no kernel's, and two kernels stay";
   EXPECT_EQ(fs::status(directory).permissions(), fs::perms(0755)) << "a directory that has other files, too";
 }
 
