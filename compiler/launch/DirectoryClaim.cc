@@ -114,7 +114,11 @@ absl::Status linkAs(const std::string &from, const std::string &to, const std::s
     return absl::AlreadyExistsError(file.status().message());
   SPLITCAST_RETURN_IF_ERROR(file.status());
   absl::Status status = file->append(contents);
-  return status.ok() ? file->sync() : status;
+  if (status.ok())
+    status = file->sync();
+  if (!status.ok()) // the directory would belong to a job that does not begin
+    ::unlink(to.c_str());
+  return status;
 }
 
 /// Makes the directory's entries permanent. Some file systems cannot, which only matters if the machine crashes.

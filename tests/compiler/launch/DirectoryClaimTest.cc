@@ -5,14 +5,45 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <optional>
 #include <set>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
+
+namespace {
+int linkError = 0;              ///< what link(2) fails with; 0: it works
+int linksAsked = 0;             ///< how often it was called
+int linksUntilFull = 0;         ///< with its so many-th call, the disk is full: files stay empty; 0: never
+std::optional<rlimit> fullDisk; ///< the limit of file sizes before that
+} // namespace
+
+/// Stands for the system's, in this program.
+extern "C" int link(const char *from, const char *to) noexcept {
+  ++linksAsked;
+  if (linksUntilFull > 0 && --linksUntilFull == 0) {
+    rlimit limit{};
+    getrlimit(RLIMIT_FSIZE, &limit);
+    fullDisk = limit;
+    limit.rlim_cur = 0;
+    std::signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  if (linkError == 0)
+    return linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
+  errno = linkError;
+  return -1;
+}
 
 namespace splitcast {
 namespace {
@@ -24,6 +55,7 @@ protected:
   DirectoryClaimTest() {
     directory =
         absl::StrCat(testing::TempDir(), "/claim_", testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::replace(directory.begin() + static_cast<int64_t>(testing::TempDir().size()) + 1, directory.end(), '/', '_');
     fs::remove_all(directory);
     fs::create_directory(directory);
   }
@@ -36,6 +68,7 @@ protected:
   absl::StatusOr<DirectoryClaim> take(int64_t above = 0) const {
     return DirectoryClaim::take(directory, above, [] { return absl::OkStatus(); });
   }
+  void takeAtTheSameTime();
   std::string directory;
 };
 
@@ -129,7 +162,7 @@ TEST_F(DirectoryClaimTest, GivenBack) {
 }
 
 /// Many processes at once: each gets a number of its own, and one is the owner at the end.
-TEST_F(DirectoryClaimTest, TakenAtTheSameTime) {
+void DirectoryClaimTest::takeAtTheSameTime() {
   constexpr int kProcesses = 24;
   int gate[2], results[2];
   ASSERT_EQ(pipe(gate), 0);
@@ -158,6 +191,64 @@ TEST_F(DirectoryClaimTest, TakenAtTheSameTime) {
   EXPECT_EQ(numbers.size(), static_cast<size_t>(kProcesses));
   EXPECT_EQ(numbers.count(0), 0u);
   EXPECT_TRUE(names().count(absl::StrCat("job-0000000", *numbers.rbegin(), ".json"))) << *numbers.rbegin();
+}
+
+TEST_F(DirectoryClaimTest, TakenAtTheSameTime) { takeAtTheSameTime(); }
+
+/// A file system without hard links (FAT, many FUSE ones), which says so in one of these ways.
+class WithoutLinks : public DirectoryClaimTest, public testing::WithParamInterface<int> {
+protected:
+  WithoutLinks() { linkError = GetParam(); }
+  ~WithoutLinks() override { linkError = 0; }
+};
+
+INSTANTIATE_TEST_SUITE_P(Errors, WithoutLinks, testing::Values(EPERM, EOPNOTSUPP, ENOSYS, EMLINK));
+
+TEST_P(WithoutLinks, NumbersAreTakenAllTheSame) {
+  const int asked = linksAsked;
+  const auto first = take();
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_GT(linksAsked, asked) << "the test does not replace link(2)";
+  EXPECT_EQ(names(), std::set<std::string>{"job-000000001.json"}) << "and nothing partial";
+  EXPECT_EQ(first->check(), absl::OkStatus());
+  EXPECT_EQ(DirectoryClaim::join(directory, first->describe())->number(), 1);
+  const auto second = take();
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->number(), 2);
+  EXPECT_TRUE(absl::StrContains(first->check().message(), "now belongs to job 2 (process "));
+  second->giveBack();
+  EXPECT_EQ(first->check(), absl::OkStatus());
+}
+
+TEST_P(WithoutLinks, TakenAtTheSameTime) { takeAtTheSameTime(); }
+
+/// Another took the number since the directory was listed: the next one is tried, and its file stays as it was.
+TEST_P(WithoutLinks, ANumberThatIsTaken) {
+  const std::string other = directory + "/job-000000001.json";
+  int calls = 0;
+  const auto claim = DirectoryClaim::take(directory, 0, [&] {
+    if (++calls == 1)
+      std::ofstream(other) << "another's";
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_EQ(claim->number(), 2);
+  std::string found;
+  std::ifstream(other) >> found;
+  EXPECT_EQ(found, "another's");
+}
+
+/// A disk that is full: the directory must not belong to a job that does not begin.
+TEST_P(WithoutLinks, AFullDiskLeavesNothing) {
+  const auto first = take();
+  ASSERT_TRUE(first.ok()) << first.status();
+  linksUntilFull = 1;
+  const absl::Status status = take().status();
+  const rlimit wide = std::exchange(fullDisk, std::nullopt).value();
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &wide), 0);
+  EXPECT_FALSE(status.ok());
+  EXPECT_EQ(names(), std::set<std::string>{"job-000000001.json"});
+  EXPECT_EQ(first->check(), absl::OkStatus());
 }
 
 } // namespace
