@@ -197,8 +197,9 @@ class Trainer:
         return report
 
     def ir(self, level: str = "global", around: str | None = None) -> str:
-        """The MLIR at the end of a level: "source", as it was exported; "global", with ZeRO, all signatures and
-        explicit boxing, the same on all ranks; "local", this rank's program; "plan", the plan of this rank.
+        """The MLIR at the end of a level: "source", as it was exported; "zero", with backward, updates and the storage
+        that ZeRO gives to variables; "global", with all signatures and explicit boxing, the same on all ranks; "local",
+        this rank's program; "plan", the plan of this rank.
 
         around: the name of a parameter, such as "fc1.weight": only the lines that declare, read, move, use and update
           it and compute its gradient are returned.
