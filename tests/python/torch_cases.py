@@ -1,5 +1,5 @@
 """Small models that are easily trained wrong, by their ops. Each trains as eager PyTorch does, or is an error that says
-why. Run as one rank by torch_check.py; prints 'CASE name: ok' or what is wrong of each."""
+why. Run as one rank by pytest (conftest.py)."""
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -501,4 +501,7 @@ CASES = {
 }
 
 
-common.main(common.Cases(CASES))
+SUITE = common.suite(common.Cases(CASES))
+
+if __name__ == "__main__":
+    SUITE.run()

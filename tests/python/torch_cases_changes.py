@@ -1,5 +1,5 @@
 """What a program changes after compile(), beside eager PyTorch: it reaches the next step, or is an error that says why.
-Run on one and on three ranks by torch_check.py; prints 'CASE name: ok' or what is wrong of each."""
+Run on one and on three ranks by pytest (conftest.py)."""
 from __future__ import annotations
 
 import collections
@@ -8,10 +8,8 @@ import functools
 import itertools
 import random
 import re
-import sys
 import tempfile
 import types
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +18,8 @@ import splitcast as sc
 import splitcast.torch
 import torch
 import torch.nn as nn
+
+from torch_suite import Suite
 
 torch.set_default_dtype(torch.float64)  # so that a batch norm of few rows does not amplify rounding
 RANKS, RANK = sc.size(), sc.rank()
@@ -667,16 +667,7 @@ OTHERS: dict[str, Callable[[], str]] = {
 MEASURED = {"price": price}  # run only where the command line names it
 
 
-def run_cases(cases: dict[str, Callable[[], str]]) -> None:
-    """Those that the command line names, or all."""
-    warnings.filterwarnings("ignore")
-    for name in sys.argv[1:] or cases:
-        outcomes = sc.exchange({**cases, **MEASURED}[name]().replace("\n", " "), f"outcomes of '{name}'")
-        if RANK == 0:
-            print(f"CASE {name}: {next((each for each in outcomes if each != 'ok'), 'ok')}", flush=True)
-    if RANK == 0:
-        print(f"ALL {len(cases)}")
-
+SUITE = Suite({**{name: lambda of=of: after(*of) for name, of in CHANGES.items()}, **OTHERS}, ranks=(1, 3), measured=MEASURED)
 
 if __name__ == "__main__":
-    run_cases({**{name: lambda of=of: after(*of) for name, of in CHANGES.items()}, **OTHERS})
+    SUITE.run()

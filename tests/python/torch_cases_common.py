@@ -1,13 +1,13 @@
 """What the files torch_cases*.py share: how a case's model is made, trained beside eager PyTorch, and judged."""
 import copy
 import re
-import sys
-import warnings
 
 import splitcast as sc
 import splitcast.torch
 import torch
 import torch.nn as nn
+
+from torch_suite import Suite
 
 X = torch.randn(6, 8, generator=torch.Generator().manual_seed(1))
 
@@ -126,10 +126,5 @@ def outcome(cases, name):
     return "ok"
 
 
-def main(cases):
-    warnings.filterwarnings("ignore")
-    names = list(cases.models) + list(cases.others)
-    for name in sys.argv[1:] or names:
-        said = outcome(cases, name).replace("\n", " ")
-        print(f"CASE {name}: {said}", flush=True)
-    print(f"ALL {len(names)}")
+def suite(cases):
+    return Suite({name: lambda name=name: outcome(cases, name) for name in [*cases.models, *cases.others]}, ranks=(1,))

@@ -1,13 +1,13 @@
 """What trainer.ir(level, around=NAME) shows of one parameter: how it is read, moved, used and updated, and where its
-gradient comes from; nothing of another. Run as two and as three ranks by torch_check.py, as torch_cases_ranks.py is."""
+gradient comes from; nothing of another. conftest.py runs it as two and as three ranks."""
 import re
-import sys
-import warnings
 
 import splitcast as sc
 import splitcast.torch
 import torch
 import torch.nn as nn
+
+from torch_suite import Suite
 
 LONGEST = 60  # lines of an excerpt, of a model of two layers
 
@@ -147,14 +147,7 @@ CASES = {f"{make.__name__}, stage {stage}": lambda make=make, weight=weight, sta
 CASES |= {"a bias": bias_of_the_last_layer, "states and clipping": states_and_clipping, "what is not there": unknown}
 
 
-def main():
-    warnings.filterwarnings("ignore")
-    for name in sys.argv[1:] or CASES:
-        outcomes = sc.exchange(CASES[name]().replace("\n", " / "), f"outcomes of '{name}'")
-        if sc.rank() == 0:
-            print(f"CASE {name}: {next((each for each in outcomes if each != 'ok'), 'ok')}", flush=True)
-    if sc.rank() == 0:
-        print(f"ALL {len(CASES)}")
+SUITE = Suite(CASES, ranks=(2, 3))
 
-
-main()
+if __name__ == "__main__":
+    SUITE.run()

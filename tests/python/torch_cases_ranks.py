@@ -1,13 +1,13 @@
 """What ranks share in a model of PyTorch: rows, micro-batches, numbers, parameters. Run as three ranks by
-torch_check.py; prints 'CASE name: ok' or what is wrong of each."""
+pytest (conftest.py)."""
 import re
-import sys
-import warnings
 
 import splitcast as sc
 import splitcast.torch
 import torch
 import torch.nn as nn
+
+from torch_suite import Suite
 
 RANKS, RANK = 3, sc.rank()
 X = torch.randn(12, 4, generator=torch.Generator().manual_seed(1))
@@ -349,14 +349,7 @@ CASES = {
 }
 
 
-def main():
-    warnings.filterwarnings("ignore")
-    for name in sys.argv[1:] or CASES:
-        outcomes = sc.exchange(CASES[name]().replace("\n", " "), f"outcomes of '{name}'")
-        if RANK == 0:
-            print(f"CASE {name}: {next((each for each in outcomes if each != 'ok'), 'ok')}", flush=True)
-    if RANK == 0:
-        print(f"ALL {len(CASES)}")
+SUITE = Suite(CASES, ranks=(3,))
 
-
-main()
+if __name__ == "__main__":
+    SUITE.run()

@@ -12,7 +12,6 @@ import itertools
 import queue
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,7 +21,8 @@ import splitcast.torch
 import torch
 import torch.nn as nn
 
-from torch_cases_changes import X, compiled, line, refused, rows, run_cases, square
+from torch_cases_changes import X, compiled, line, refused, rows, square
+from torch_suite import Suite
 
 SCALE = 1.0
 PARSER = configparser.ConfigParser()
@@ -314,6 +314,7 @@ OTHERS: dict[str, Callable[[], str]] = {
     "what the loss moves": moved, "what a step would leave out": refusals, "modes of evaluation": modes_of_evaluation,
     "a part of the parameters": part_of_the_parameters}
 
+SUITE = Suite({**{name: functools.partial(after, *of) for name, of in READS.items()}, **OTHERS}, ranks=(1, 3))
+
 if __name__ == "__main__":
-    warnings.filterwarnings("ignore")
-    run_cases({**{name: functools.partial(after, *of) for name, of in READS.items()}, **OTHERS})
+    SUITE.run()

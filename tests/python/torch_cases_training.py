@@ -1,5 +1,5 @@
 """Small models that are easily trained wrong, by what they do beside their ops: state, hooks, optimizers, changes after
-the compilation, errors. Run as one rank by torch_check.py, as torch_cases.py is."""
+the compilation, errors. Run as one rank by pytest (conftest.py)."""
 import contextlib
 import copy
 import inspect
@@ -639,4 +639,7 @@ OTHERS = {"what is printed": what_is_printed, "what help says": what_help_says,
           "gradients that are not there": gradients_that_are_not_there}
 
 
-common.main(common.Cases(CASES, INPUTS, OPTIMIZERS, CHANGES, OTHERS))
+SUITE = common.suite(common.Cases(CASES, INPUTS, OPTIMIZERS, CHANGES, OTHERS))
+
+if __name__ == "__main__":
+    SUITE.run()

@@ -1,5 +1,5 @@
 """Values of all kinds that a loss changes, or a program between steps; memory that others hold; gradients and sums at the
-ends of ranges. Run on one and on three ranks by torch_check.py, as torch_cases_changes.py."""
+ends of ranges. Run on one and on three ranks by pytest (conftest.py)."""
 from __future__ import annotations
 
 import collections
@@ -15,7 +15,8 @@ import torch
 import torch.nn as nn
 from splitcast.torch import _code
 
-from torch_cases_changes import Config, Penalty, X, compiled, line, refused, rows, run_cases, square
+from torch_cases_changes import Config, Penalty, X, compiled, line, refused, rows, square
+from torch_suite import Suite
 
 
 class Stateful(nn.Module):
@@ -397,9 +398,12 @@ def reads_of_code() -> str:
     return "ok" if found == [True, True, False, False] else f"finds {found}"
 
 
-if __name__ == "__main__":
-    run_cases({"reads of code": reads_of_code, "states of all kinds": states_of_all_kinds, "values of all kinds": values_of_all_kinds,
+SUITE = Suite({"reads of code": reads_of_code, "states of all kinds": states_of_all_kinds,
+               "values of all kinds": values_of_all_kinds,
                "behind gradients": behind_gradients, "memory that others hold": memory_that_others_hold,
                "ends of ranges": ends_of_ranges, "angles": angles, "draws of nothing": draws_of_nothing,
                "what remains": what_remains, "of the loss": of_the_loss,
-               "optimizers that the loss holds": optimizers_that_the_loss_holds})
+               "optimizers that the loss holds": optimizers_that_the_loss_holds}, ranks=(1, 3))
+
+if __name__ == "__main__":
+    SUITE.run()

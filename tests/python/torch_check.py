@@ -2,16 +2,16 @@
 """transformers' models under Splitcast beside eager PyTorch: torch_check.py [--minutes=N]. Run by scripts/test_torch.sh,
 which has the virtual environment. Prints a table and, last, 'N passed, N failed'.
 
-With --minutes only the small models run, as many as fit in that time; how many there were is said."""
+With --minutes only the small models run, as many as fit in that time (conftest.py); how many there were is said."""
 import argparse
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import tempfile
-import time
+
+import pytest
 
 import jobs
 
@@ -19,7 +19,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "torch_models.py")
 README, MINIMAL = os.path.join(HERE, "../../README.md"), os.path.join(HERE, "../../examples/python/minimal_torch.py")
 FINE_TUNE = os.path.join(HERE, "../../examples/python/finetune_gpt2.py")
-CASES = ["torch_cases.py", "torch_cases_training.py", "torch_refusals.py"]
 COSTS = os.path.join(jobs.ROOT, "tests/examples/training_costs_test")
 STEPS, TOLERANCE = 20, 1e-4
 MODELS = ["gpt2", "llama", "vit", "bert", "t5", "mistral", "qwen2", "gemma", "phi", "deit", "swin", "convnext", "resnet18"]
@@ -123,46 +122,26 @@ def expect_minimal(checks):
     print("minimal_torch.py: as README.md says", flush=True)
 
 
-CHANGES = ["torch_cases_changes.py", "torch_cases_reads.py", "torch_programs.py", "torch_cases_values.py"]
+class Counter:
+    """A plugin of pytest that counts the cases that passed and failed."""
+
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def pytest_runtest_logreport(self, report):
+        self.passed += report.when == "call" and report.passed
+        self.failed += report.failed
 
 
-def cases_of(program, ranks, seconds):
-    """(name, outcome) of each case that ran within so many seconds, and what is wrong if not all ran: "" if they did, or
-    if the time was over."""
-    started = time.monotonic()
-    command = [*jobs.LAUNCH, str(ranks), os.path.join(HERE, program)]
-    with subprocess.Popen(command, env=jobs.ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          start_new_session=True) as run:
-        try:
-            output, errors = run.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            os.killpg(run.pid, signal.SIGTERM)
-            output, errors = run.communicate()
-    cases = re.findall(r"^CASE (.*?): (.*)$", output, re.MULTILINE)
-    is_whole = run.returncode == 0 and f"\nALL {len(cases)}\n" in output and cases
-    return cases, "" if is_whole or time.monotonic() - started >= seconds else errors[-800:] or "not all cases ran"
-
-
-def expect_cases(checks, seconds=None):
-    """Small models, each as eager PyTorch or an error; and those of several ranks. seconds: the time for all of them."""
-    programs = [(each, ranks) for each in CHANGES for ranks in (1, 3)]
-    of_ranks = [("torch_cases_ranks.py", 3)] + [("torch_cases_ir.py", ranks) for ranks in (2, 3)]
-    programs = [(each, 1) for each in CASES] + of_ranks + programs
-    if seconds is not None:  # what finds most comes first
-        programs = programs[::-1][1::2] + programs[::-1][::2]
-    begun, finished = time.monotonic(), 0
-    for program, ranks in programs:
-        left = 900 if seconds is None else seconds - (time.monotonic() - begun)
-        if left < 20:
-            break
-        cases, wrong = cases_of(program, ranks, left)
-        for name, outcome in cases:
-            checks.expect(outcome == "ok", f"case '{name}' of {program}, {ranks} ranks:", outcome)
-        checks.expect(not wrong, f"all cases of {program} ran", wrong)
-        print(f"{program}, {ranks} ranks: {len(cases)} small models that are easily trained wrong", flush=True)
-        finished += 1
-    if seconds is not None:
-        print(f"{finished} of {len(programs)} files of cases were begun in {seconds} s", flush=True)
+def expect_cases(checks, options):
+    """Small models, each as eager PyTorch or an error, by conftest.py; and those of several ranks."""
+    os.environ["PYTHONPATH"] = jobs.ENVIRONMENT["PYTHONPATH"]
+    counter = Counter()
+    status = pytest.main([HERE, *options], plugins=[counter])
+    checks.passed += counter.passed
+    checks.failed += counter.failed
+    if counter.failed == 0 and (status != 0 or counter.passed == 0):  # an error of pytest's, or none ran
+        checks.expect(False, f"pytest: exit status {int(status)}, {counter.passed} cases ran")
 
 
 def main():
@@ -171,7 +150,7 @@ def main():
     parser.add_argument("--minutes", type=int, help="run the small models only, for so long")
     minutes = parser.parse_args().minutes
     if minutes is not None:
-        expect_cases(checks, 60 * minutes)
+        expect_cases(checks, [f"--minutes={minutes}"])
         print(f"{checks.passed} passed, {checks.failed} failed")
         return 1 if checks.failed else 0
     for name in MODELS:
@@ -188,7 +167,7 @@ def main():
     checks.expect("parameters of the model" in errors and "rank 2: SHA" in errors, "models that differ are an error", errors[-500:])
     expect_minimal(checks)
     expect_fine_tuning(checks)
-    expect_cases(checks)
+    expect_cases(checks, [])
     print(f"{checks.passed} passed, {checks.failed} failed")
     return 1 if checks.failed else 0
 

@@ -1,8 +1,8 @@
 """What a program changes between steps: random programs on small models, each beside eager PyTorch. A program's losses
-and its last state are those of eager PyTorch, or it ends in an error; there is no third outcome. Run on any number of
-ranks by torch_check.py; prints 'CASE name: ok' or what is wrong of each kind of action, and how programs ended.
+and its last state are those of eager PyTorch, or it ends in an error; there is no third outcome. Run on one and on
+three ranks by pytest (conftest.py): programs with one kind of action, then of all kinds. How more programs end:
 
-    python3 torch_programs.py [number of programs] [first seed] [stage]
+    python3 torch_programs.py NUMBER_OF_PROGRAMS FIRST_SEED STAGE
 """
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ import splitcast.torch
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+
+from torch_suite import Suite
 
 torch.set_default_dtype(torch.float64)  # so that a batch norm of few rows does not amplify rounding
 ROWS, STEPS = 6, 4
@@ -560,30 +562,41 @@ def put_back() -> None:
         kind.computed = body
 
 
-def main() -> None:
+def of_action(at: int) -> str:
+    """A program with one kind of action."""
+    kind, text = outcome_of(1 + at, 3, [(OF_MODEL + OTHERS)[at]])
+    return "ok" if kind != "WRONG" else text
+
+
+def of_seeds(seeds: range) -> str:
+    outcomes = [(seed, *outcome_of(seed, 3)) for seed in seeds]
+    return "\n".join(f"program {seed}: {text}" for seed, kind, text in outcomes if kind == "WRONG") or "ok"
+
+
+GROUPS = [range(first, first + 10) for first in range(0, 60, 10)]
+SUITE = Suite({
+    **{action.__name__: lambda at=at: of_action(at) for at, action in enumerate(OF_MODEL + OTHERS)},
+    **{f"programs {seeds[0]} to {seeds[-1]}": lambda seeds=seeds: of_seeds(seeds) for seeds in GROUPS},
+}, ranks=(1, 3))
+
+
+def count_outcomes(count: int, first: int, stage: int) -> None:
+    """Prints how so many programs from a seed on ended, and those that were wrong."""
     warnings.filterwarnings("ignore")
-    count, first, stage = [int(each) for each in (sys.argv[1:] + ["60", "0", "3"][len(sys.argv) - 1:])]
     counts: collections.Counter[str] = collections.Counter()
-    texts: dict[str, str] = {}
-    cases = 0
-    for action in OF_MODEL + OTHERS:  # each action by itself, first
-        cases += 1
-        kind, text = outcome_of(first + cases, stage, [action])
-        counts[kind] += 1
-        if RANK == 0:
-            print(f"CASE {action.__name__}: {'ok' if kind != 'WRONG' else text}", flush=True)
     for seed in range(first, first + count):
         kind, text = outcome_of(seed, stage)
         counts[kind] += 1
         if kind == "error":
             counts["error after " + text.split(":")[0]] += 1
-            texts.setdefault(text.split(":")[0], text)
         if kind == "WRONG" and RANK == 0:
-            print(f"CASE program {seed}: {text}", flush=True)
+            print(f"program {seed}: {text}", flush=True)
     if RANK == 0:
         print(f"PROGRAMS {dict(sorted(counts.items()))}")
-        print(f"ALL {cases}")
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) == 4 and all(each.isdigit() for each in sys.argv[1:]):
+        count_outcomes(*map(int, sys.argv[1:]))
+    else:
+        SUITE.run()

@@ -1,7 +1,5 @@
 """What compile() and steps refuse, with the full texts: each names the op or the argument, the user's file and line, and
-what to do. Run as one rank by torch_check.py, as torch_cases.py is."""
-import warnings
-
+what to do. conftest.py runs it as one rank."""
 import splitcast as sc
 import splitcast.torch
 import torch
@@ -63,5 +61,7 @@ def a_form_that_is_not_there():
 
 OTHERS = {"a converter that fails": a_converter_that_fails, "a form that is not there": a_form_that_is_not_there}
 
-warnings.filterwarnings("ignore")
-common.main(common.Cases({}, others=OTHERS))
+SUITE = common.suite(common.Cases({}, others=OTHERS))
+
+if __name__ == "__main__":
+    SUITE.run()
