@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds a wheel of the Python package with all libraries that it needs. It is for Python 3.11 on Debian 12 or newer;
-# nothing else has to be installed there.
+# Builds a wheel of the Python package with all libraries that it needs, and with splitcast-opt, splitcast-run and
+# splitcast-lsp-server as commands. It is for Python 3.11 on Debian 12 or newer; nothing else has to be installed there.
 #
 #   bash scripts/wheel.sh [DIRECTORY]      DIRECTORY is where the wheel is written (the current directory)
 #
@@ -13,11 +13,16 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 limitMb=80
 
 bash scripts/setup.sh
-runBazel build --noshow_progress --jobs="$(jobCount)" //compiler/python //compiler/python:stubs
+programs=(splitcast-opt splitcast-run splitcast-lsp-server)
+runBazel build --noshow_progress --jobs="$(jobCount)" //compiler/python //compiler/python:stubs \
+  "${programs[@]/#///compiler/tools:}"
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
-bash scripts/bundle/assemble.sh "$directory/bundle" scripts/bundle bazel-bin/compiler/python/splitcast/_splitcast.so
-wheel=$(python3 scripts/wheel/pack.py bazel-bin/compiler/python/splitcast "$directory/bundle/lib" "$output")
+bash scripts/bundle/assemble.sh "$directory/bundle" scripts/bundle bazel-bin/compiler/python/splitcast/_splitcast.so \
+  "${programs[@]/#/bazel-bin/compiler/tools/}"
+bash scripts/wheel/trim_llvm.sh "$directory/bundle"
+strip --strip-unneeded "$directory"/bundle/lib/_splitcast.so "$directory"/bundle/libexec/*
+wheel=$(python3 scripts/wheel/pack.py bazel-bin/compiler/python/splitcast "$directory/bundle" "$output")
 bytes=$(stat -c %s "$wheel")
 echo "wheel: $wheel has $((bytes / 100000 / 10)).$((bytes / 100000 % 10)) MB"
 [ "$bytes" -le $((limitMb * 1000000)) ] || {

@@ -1,8 +1,9 @@
-"""Writes a wheel, and prints its path: pack.py PACKAGE LIBRARIES DIRECTORY.
+"""Writes a wheel, and prints its path: pack.py PACKAGE BUNDLE DIRECTORY.
 
-PACKAGE is the directory of the built package, LIBRARIES that of all libraries that its extension needs, and DIRECTORY
-that of the wheel. The libraries of the C library are left out, since the interpreter has loaded them. The file appears
-when it is complete. The metadata are those of pyproject.toml.
+PACKAGE is the directory of the built package, BUNDLE one of scripts/bundle/assemble.sh with the extension and all
+libraries in lib and programs in libexec, and DIRECTORY that of the wheel. The libraries of the C library are left out:
+the interpreter has loaded them. The same files give the same wheel, which appears when it is complete. The metadata are
+those of pyproject.toml.
 """
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import base64
 import hashlib
 import os
 import re
+import stat
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TAG = "cp311-cp311-linux_x86_64"
 OF_C = ("ld-linux", "libc.so", "libm.so", "libdl.so", "libpthread.so", "librt.so", "libutil.so", "libresolv.so",
         "libmvec.so")
+MADE = (1980, 1, 1, 0, 0, 0)  # the time of all files, the first that an archive can have
 WHEEL = f"Wheel-Version: 1.0\nGenerator: scripts/wheel.sh\nRoot-Is-Purelib: false\nTag: {TAG}\n"
 
 
@@ -51,6 +54,17 @@ def needs_of(path: str) -> list[str]:
     return [line.split()[1] for line in text.splitlines() if line.strip().startswith("NEEDED")]
 
 
+def needed_by(roots: list[str], directory: str) -> set[str]:
+    """The names of the libraries in a directory that some files need, directly or not, but for those of C."""
+    found: set[str] = set()
+    paths = list(roots)
+    while paths:
+        new = {name for name in needs_of(paths.pop()) if not name.startswith(OF_C)} - found
+        paths += [os.path.join(directory, name) for name in new]
+        found |= new
+    return found
+
+
 def in_order(directory: str, names: set[str]) -> list[str]:
     """Returns the names in such an order that each library comes after those that it needs."""
     done: list[str] = []
@@ -72,38 +86,55 @@ def read(path: str) -> bytes:
         return file.read()
 
 
-def contents(of: dict[str, Any], package: str, libraries: str) -> Iterator[tuple[str, bytes]]:
+def entry_points(of: dict[str, Any]) -> str:
+    """The file entry_points.txt: commands that pip makes."""
+    return "".join(["[console_scripts]\n", *(f"{name} = {function}\n" for name, function in of["scripts"].items())])
+
+
+def contents(of: dict[str, Any], package: str, bundle: str) -> Iterator[tuple[str, bytes]]:
     """Yields (name in the wheel, bytes) for each file."""
     name, info = of["name"], f"{of['name']}-{of['version']}.dist-info"
+    libraries, programs = os.path.join(bundle, "lib"), os.path.join(bundle, "libexec")
     for folder, _, files in sorted(os.walk(package)):
         if ".runfiles" in folder:  # copies of the same files, if the extension was built by itself
             continue
         for file in sorted(files):
-            if file.endswith((".py", ".pyi", ".so")) or file == "py.typed":
+            if file.endswith((".py", ".pyi")) or file == "py.typed":
                 path = os.path.join(folder, file)
                 yield f"{name}/{os.path.relpath(path, package)}", read(path)
-    packed = {each for each in os.listdir(libraries) if not each.startswith(OF_C) and each != "_splitcast.so"}
+    yield f"{name}/_splitcast.so", read(os.path.join(libraries, "_splitcast.so"))
+    for program in sorted(os.listdir(programs)):
+        yield f"{name}/bin/{program}", read(os.path.join(programs, program))
+    roots = [os.path.join(libraries, "_splitcast.so"), *(os.path.join(programs, each) for each in os.listdir(programs))]
+    packed = needed_by(roots, libraries)
     for library in sorted(packed):
         yield f"{name}/lib/{library}", read(os.path.join(libraries, library))
     yield f"{name}/lib/order.txt", ("\n".join(in_order(libraries, packed)) + "\n").encode()
     yield f"{info}/METADATA", metadata(of).encode()
     yield f"{info}/WHEEL", WHEEL.encode()
+    yield f"{info}/entry_points.txt", entry_points(of).encode()
 
 
 def write(to: IO[bytes], files: Iterable[tuple[str, bytes]], record: str) -> None:
-    """Writes a wheel of these files and of `record`, which lists them."""
+    """Writes a wheel of these files and of `record`, which lists them. Programs, in bin, may be executed."""
     lines = []
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
+
+        def add(name: str, data: bytes) -> None:
+            entry = zipfile.ZipInfo(name, MADE)
+            entry.external_attr = (stat.S_IFREG | (0o755 if "/bin/" in name else 0o644)) << 16
+            wheel.writestr(entry, data, zipfile.ZIP_DEFLATED, 9)
+
         for name, data in files:
-            wheel.writestr(name, data)
+            add(name, data)
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             lines.append(f"{name},sha256={digest},{len(data)}")
-        wheel.writestr(record, "\n".join([*lines, record + ",,"]) + "\n")
+        add(record, ("\n".join([*lines, record + ",,"]) + "\n").encode())
 
 
 def main() -> None:
-    package, libraries, output = sys.argv[1:]
-    for needed in ("_splitcast.so", "_splitcast.pyi", "py.typed"):
+    package, bundle, output = sys.argv[1:]
+    for needed in ("_splitcast.pyi", "py.typed"):
         if not os.path.exists(os.path.join(package, needed)):
             sys.exit(
                 f"wheel: error: {package} has no {needed}; build //compiler/python and //compiler/python:stubs")
@@ -112,7 +143,7 @@ def main() -> None:
     base = f"{of['name']}-{of['version']}"
     final = os.path.join(output, f"{base}-{TAG}.whl")
     with tempfile.NamedTemporaryFile(dir=output, delete=False) as scratch:
-        write(scratch, contents(of, package, libraries), f"{base}.dist-info/RECORD")
+        write(scratch, contents(of, package, bundle), f"{base}.dist-info/RECORD")
     os.chmod(scratch.name, 0o644)
     os.replace(scratch.name, final)
     print(final)
