@@ -23,6 +23,7 @@ from splitcast.torch import (
 )
 from splitcast.torch._batches import Batch
 from splitcast.torch._export import Loss
+from splitcast.torch._places import place_of
 from splitcast.torch._state import Rates, Watched
 from splitcast.torch._trainer import Trainer
 from splitcast.torch.ops import Missing
@@ -172,7 +173,7 @@ class _Functions:
         else:
             self._draws = self._draws or _randomness.draws(program)
         importer = _import.Importer(self.graph, program, self._trained, self._changed, self.constants, self._sharing,
-                                    facts.tensors)
+                                    facts.tensors, place_of(self._loss))
         self.graph.function(kind + suffix)
         result = importer.run({name: self.graph.input(name, _import.input_type(value.dtype), tuple(value.shape),
                                                       layout.of(name)) for name, value in batch.items()})

@@ -1,6 +1,7 @@
 """Exports a PyTorch module and its loss as a graph of ATen's ops without changes in place that matter."""
 from __future__ import annotations
 
+import inspect
 import re
 import traceback
 import warnings
@@ -11,7 +12,7 @@ import splitcast as sc
 import torch
 import torch.utils._pytree as pytree
 from splitcast.torch import _replaced, _state, ops
-from splitcast.torch._places import is_of_user, line_of, place_in
+from splitcast.torch._places import is_of_user, line_of, place_in, place_of
 from splitcast.torch._watches import has_same_bits
 
 REPLACED = {"WeightNorm": "weight_norm", "SpectralNorm": "spectral_norm"}  # hooks, and the functions that add them
@@ -83,7 +84,8 @@ class _WithLoss(torch.nn.Module):
             return result
         if "loss" not in result:
             names = ", ".join(f"'{name}'" for name in result) or "nothing"
-            raise sc.InvalidError(f"the loss function returns a dict with {names}; it must have 'loss'")
+            raise sc.InvalidError(
+                f"the loss function returns a dict with {names}; it must have 'loss'{place_of(self._loss)}")
         tensors = {name: value for name, value in result.items() if isinstance(value, torch.Tensor)}
         return tensors if self._outputs else result["loss"]
 
@@ -108,6 +110,7 @@ def export(module: torch.nn.Module, loss: Loss, batch: Mapping[str, torch.Tensor
       loss has set in place of None outside of the module.
     """
     _require_no_hooks(module)
+    _require_names(module, loss, batch)
     try:
         with warnings.catch_warnings(), _replaced.quiet():
             warnings.simplefilter("ignore")
@@ -136,6 +139,20 @@ def export(module: torch.nn.Module, loss: Loss, batch: Mapping[str, torch.Tensor
         raise type(error)(f"{error}{place}") from error
     except Exception as error:  # many types; each message says what in the model cannot be exported
         raise sc.InvalidError(_cause_of(error)) from None  # PyTorch's traceback is hundreds of lines on each rank
+
+
+def _require_names(module: torch.nn.Module, loss: Loss, batch: Mapping[str, torch.Tensor]) -> None:
+    """Checks that the loss function takes the module and the batch's tensors by name."""
+    try:
+        signature = inspect.signature(loss)
+    except (TypeError, ValueError):  # it has none
+        return
+    try:
+        signature.bind(module, **batch)
+    except TypeError as error:
+        names = ", ".join(f"{name}=" for name in batch)
+        raise sc.InvalidError(f"the loss function is called as loss(model, {names}), by the names of example_inputs: "
+                              f"{error}{place_of(loss)}") from None
 
 
 def _require_no_functorch(program: torch.export.ExportedProgram) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import splitcast as sc
 import torch
 import torch.utils._pytree as pytree
-from splitcast.torch import _constants, _export, _patterns, _sharing, ops
+from splitcast.torch import _constants, _export, _patterns, _remedies, _sharing, ops
 from splitcast.torch._places import place_in
 from splitcast.torch._watches import place_of
 from splitcast.torch.ops.table import INVALID, Operand, Value
@@ -26,9 +26,7 @@ TYPES = {
     torch.int32: sc.i32,
     torch.int64: sc.i64,
 }
-# Ops whose values decide sizes.
-OF_VALUES = {"aten._local_scalar_dense", "aten.item", "aten.nonzero", "aten.masked_select", "aten._unique",
-             "aten._unique2", "aten.unique_dim", "aten.unique_consecutive"}
+# Ops that give sizes.
 OF_SIZES = {"aten.sym_size", "aten.sym_numel", "aten.sym_stride", "aten.sym_storage_offset"} | _export.CHECKS
 
 
@@ -48,9 +46,11 @@ class Importer:
 
     def __init__(self, graph: sc.Graph, program: torch.export.ExportedProgram, trainable: Iterable[str],
                  changed: Iterable[str] = (), constants: _constants.Constants | None = None,
-                 sharing: _sharing.Sharing | None = None, read: Mapping[str, torch.Tensor] | None = None) -> None:
+                 sharing: _sharing.Sharing | None = None, read: Mapping[str, torch.Tensor] | None = None,
+                 place: str = "") -> None:
         """constants: the graph's. sharing: which parameters are one. read: other tensors of the user that tracing has
-        read, by name."""
+        read, by name. place: where the loss function is, in parentheses."""
+        self.place = place
         self.graph = graph
         self.sharing = sharing
         self.read = {place_of(value): name for name, value in (read or {}).items()}
@@ -183,7 +183,7 @@ class Importer:
         if not ops.is_tensor(loss) or loss.shape != ():
             raise sc.InvalidError(
                 f"the loss is {getattr(loss, 'shape', loss)!r}; it must be a tensor without dimensions that depends on "
-                "the batch")
+                f"the batch, such as a mean{self.place}")
         for name, value in self.assigned.items():
             self.graph.assign(name, self.tensor(value))
         return loss
@@ -225,7 +225,8 @@ class Importer:
             raise sc.InvalidError(f"the model changes {names} in forward; only buffers may change")
         if results.count("USER_OUTPUT") != 1 and self.program.call_spec.out_spec.type is not dict:
             raise sc.InvalidError(
-                f"the loss has {len(results)} values; it must be one tensor, or a dict with 'loss' and others")
+                f"the loss has {len(results)} values; it must be one tensor, or a dict with 'loss' and others"
+                f"{self.place}")
 
     def _find_changed_buffers(self) -> None:
         """Adds the buffers that this program changes to self.changed: they are variables in all functions."""
@@ -317,7 +318,7 @@ class Importer:
         if any(self.values[each] is _Unknown for each in node.all_input_nodes):
             if function is None and isinstance(node.target, torch._ops.OpOverload) and (
                     _export.packet_of(node) not in OF_SIZES):
-                self._note(node, "no mapping")  # sizes that follow from an unknown one are not its cause
+                self._note(node, _remedies.remedy_of(node))  # sizes that follow from an unknown one are not its cause
             return _Unknown
         is_random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", [])
         wrong = self._wrong_in_place(node)
@@ -328,8 +329,7 @@ class Importer:
         if not is_random and not any(_holds_tensor(self.values[each]) for each in node.all_input_nodes):
             return _export.function_of(node)(*arguments, **keywords)  # PyTorch computes constants
         if function is None:
-            self._note(node, "a value decides a size or an op, but a graph has the same in every step; use torch.where "
-                       "or masks that are multiplied" if _export.packet_of(node) in OF_VALUES else "no mapping")
+            self._note(node, _remedies.remedy_of(node))
             return _Unknown
         buffer = _export.changes(node)
         if isinstance(buffer, torch.fx.Node) and buffer in self.buffers and (

@@ -4,6 +4,7 @@ PyTorch's own stack traces of nodes have only the functions called `forward`, an
 """
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import types
@@ -41,6 +42,12 @@ def _create_node(tracer: torch.fx.proxy.TracerBase, *arguments: Any, **keywords:
 def recording() -> list[tuple[Any, str, Any]]:
     """What is replaced while the loss is traced, so that place_in() knows its lines: see _replaced.replaced()."""
     return [(torch.fx.proxy.TracerBase, "create_node", _create_node)]
+
+
+def place_of(function: object) -> str:
+    """Where a function of the user begins, in parentheses; nothing for what is no function of Python."""
+    code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
+    return f' (File "{code.co_filename}", line {code.co_firstlineno}, in {code.co_name})' if code else ""
 
 
 def place_in(node: torch.fx.Node) -> str:

@@ -13,6 +13,8 @@ import torch
 import torch.nn.functional as F
 import torch.utils.checkpoint as checkpoint
 from splitcast.torch import _causes, _places
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
 LOGS = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_shapes", "torch.export._trace")
@@ -21,6 +23,7 @@ HOOKS = ("register_hook", "register_post_accumulate_grad_hook")
 NORMALIZE = _BatchNorm.forward
 GAUSSIAN_NLL = F.gaussian_nll_loss
 REQUIRE_GRAD = torch.Tensor.requires_grad_
+NUMPY = torch.Tensor.numpy
 INFERENCE = torch.inference_mode.__enter__
 
 
@@ -41,6 +44,13 @@ def _refuse_hook(tensor: torch.Tensor, hook: object) -> NoReturn:
 
 def _refuse_backward(*arguments: object, **keywords: object) -> NoReturn:
     raise sc.InvalidError("the loss calls backward(), which would change no gradient; return the sum of all losses")
+
+
+def _to_numpy(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
+    if isinstance(tensor, (FakeTensor, FunctionalTensor)):
+        raise sc.InvalidError("the loss takes the array of a tensor by numpy(), which is not part of the exported "
+                              "graph; compute with PyTorch's functions, or give what NumPy computes as an input")
+    return NUMPY(tensor, *arguments, **keywords)
 
 
 def _refuse_packed(*arguments: object, **keywords: object) -> NoReturn:
@@ -103,7 +113,7 @@ def _set(places: Places) -> Iterator[None]:
 def replaced() -> contextlib.AbstractContextManager[None]:
     return _set([(torch.autograd.Function, "apply", classmethod(_apply)), (_BatchNorm, "forward", _normalize),
                  (F, "gaussian_nll_loss", _gaussian_nll), (torch.Tensor, "requires_grad_", _require_grad),
-                 (torch.inference_mode, "__enter__", _refuse_inference),
+                 (torch.Tensor, "numpy", _to_numpy), (torch.inference_mode, "__enter__", _refuse_inference),
                  (torch._VF, "_pack_padded_sequence", _refuse_packed)] + [
                      (holder, "backward", _refuse_backward) for holder in (torch.Tensor, torch.autograd)] + [
                          (torch.Tensor, name, _refuse_hook) for name in HOOKS] + _causes.places() +
