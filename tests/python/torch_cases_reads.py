@@ -45,6 +45,12 @@ class Mode(enum.Enum):
     tau: float
 
 
+class Member:
+    tau: float
+
+
+MEMBER = Member()
+MEMBERS = {MEMBER}
 SETTINGS, NUMBERS, MARKED = Settings(), Numbers([1.0]), torch.ones(4)
 NUMBERS.tau = MARKED.tau = Mode.ONE.tau = 1.0  # type: ignore[attr-defined]
 PARSER["a"] = {"tau": "1.0"}
@@ -113,6 +119,7 @@ READS: dict[str, tuple[Callable[..., torch.Tensor], Callable[[float], None]]] = 
     "an event": (lambda m, x: square(m, x) * (3.0 if EVENT.is_set() else 1.0), set_event),
     "a text in memory": (lambda m, x: square(m, x) * float(TEXT.getvalue()), set_text),
     "a curve": (lambda m, x: square(m, x) * float(CURVE(1.0)), set_curve),
+    "an object in a set": (lambda m, x: square(m, x) * next(iter(MEMBERS)).tau, setter(MEMBER)),
     "an attribute of a list": (lambda m, x: square(m, x) * NUMBERS.tau, setter(NUMBERS)),
     "an attribute of an enum's member": (lambda m, x: square(m, x) * Mode.ONE.tau, setter(Mode.ONE)),
     "an attribute of a tensor": (lambda m, x: (m(x) * MARKED).square().mean() * MARKED.tau,  # type: ignore[attr-defined]
@@ -192,6 +199,43 @@ def moved() -> str:
             said = refused("the loss changes", functools.partial(compiled, line(), loss, evaluate=False))
             if said != "ok":
                 return f"{name} by {way}: {said}"
+    return "ok"
+
+
+class Criterion(nn.Module):
+    """With tensors of its own, in parts with names that end as the model's do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("factor", torch.tensor([1.0, 2.0, 3.0, 4.0]))
+        self.inner = nn.Module()
+        self.inner.weight = nn.Parameter(torch.tensor(2.0), requires_grad=False)
+
+    def forward(self, m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        return (m(x) * self.factor * self.inner.weight).square().mean()
+
+
+@functools.lru_cache
+def positions(count: int) -> torch.Tensor:
+    return torch.arange(count) + 1.0
+
+
+def criteria() -> str:
+    """A criterion may be a module; a cache that is filled while the loss is traced has values afterwards."""
+    for loss in (Criterion(), lambda m, x: (m(x) * positions(4)).square().mean()):
+        positions.cache_clear()
+        model = line()
+        eager = copy.deepcopy(model)
+        trainer = compiled(model, loss)
+        ours = [trainer.step({"x": rows()}) for _ in range(2)]
+        optimizer = torch.optim.SGD(eager.parameters(), 0.1)
+        for number, own in enumerate(ours):
+            optimizer.zero_grad()
+            value = loss(eager, X)
+            value.backward()
+            optimizer.step()
+            if abs(own - value.item()) > 1e-5 * abs(own):
+                return f"step {number}: {own}, eager {value.item()}"
     return "ok"
 
 
@@ -312,7 +356,7 @@ def part_of_the_parameters() -> str:
 
 OTHERS: dict[str, Callable[[], str]] = {
     "what the loss moves": moved, "what a step would leave out": refusals, "modes of evaluation": modes_of_evaluation,
-    "a part of the parameters": part_of_the_parameters}
+    "a part of the parameters": part_of_the_parameters, "criteria": criteria}
 
 SUITE = Suite({**{name: functools.partial(after, *of) for name, of in READS.items()}, **OTHERS}, ranks=(1, 3))
 

@@ -101,7 +101,8 @@ def numbers_of(value: Any) -> object | None:
 
 def entries_of(value: Any) -> dict[Any, Any] | None:
     """What a container of any library holds; None if the value is none whose contents are known."""
-    if isinstance(value, (dict, types.MappingProxyType, collections.ChainMap, collections.UserDict)):
+    if isinstance(value, (dict, types.MappingProxyType, collections.ChainMap, collections.UserDict,
+                          weakref.WeakValueDictionary, weakref.WeakKeyDictionary)):
         return dict(value)
     if isinstance(value, (list, tuple, collections.deque, collections.UserList)):
         return dict(enumerate(value))

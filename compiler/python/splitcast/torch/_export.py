@@ -1,6 +1,7 @@
 """Exports a PyTorch module and its loss as a graph of ATen's ops without changes in place that matter."""
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import traceback
@@ -25,6 +26,10 @@ _Setting = tuple[str, _state.Holder | None, Any, str]  # see Held.settings
 GRAD_MODE = "wrap_with_set_grad_enabled"  # the op that holds an inner graph, of torch.no_grad() or enable_grad()
 
 
+def _called(held: list[Callable[..., Any]], *arguments: Any, **batch: Any) -> Any:
+    return held[0](*arguments, **batch)
+
+
 class _WithLoss(torch.nn.Module):
     """The module that is exported: it computes the loss of `module` on a batch.
 
@@ -38,7 +43,8 @@ class _WithLoss(torch.nn.Module):
         self.module = module
         self._saved = saved  # gets the names of the attributes that the module sets to tensors
         self._settings = settings  # what is set to begin with; gets the texts that the loss sets in place of None
-        self._loss = loss
+        # A criterion that is a module is no part of the model: what it holds is as other tensors that the loss reads.
+        self._loss: Loss = functools.partial(_called, [loss]) if isinstance(loss, torch.nn.Module) else loss
         self._twice = twice  # whether the loss is computed again when these are there, with a SAVED op for each tensor
 
     def forward(self, **batch: torch.Tensor) -> Any:

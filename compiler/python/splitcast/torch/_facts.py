@@ -324,6 +324,9 @@ class _Walk:
             before = frozenset(value)
             self._add(name, before, where)
             self._others.append(lambda: value == before)
+            for each in value:
+                if not isinstance(each, SIMPLE):
+                    self._visit(f"{name}[{type(each).__name__}]", each, where)
             return
         self._size(value)
         if len(value) > MANY and all(isinstance(each, SIMPLE) for each in value):

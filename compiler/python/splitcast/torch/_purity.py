@@ -160,7 +160,15 @@ class Kept:
         """Whether what is new in a container or object is a change."""
         if node.are_attributes:
             return isinstance(added, SIMPLE) and not self._saves
-        return not holds_tensor(added) or (not self._saves and not isinstance(node.value, Mapping))
+        if self._saves:
+            return not holds_tensor(added)
+        # A tensor of the tracing has no values: a cache that kept it would give it to whoever asks next.
+        return not holds_tensor(added) or not isinstance(node.value, Mapping) or _holds_fake(added)
+
+
+def _holds_fake(value: object) -> bool:
+    inner = value if isinstance(value, (list, tuple)) else [value]
+    return any(isinstance(each, FakeTensor) for each in inner)
 
 
 def _holders_of(part: torch.nn.Module) -> Iterator[object]:

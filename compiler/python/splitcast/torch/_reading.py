@@ -38,6 +38,7 @@ class Reading:
         # What functions take from around them, as it was when they were first called.
         self._kept = Kept(module, reads=self._reads_before)
         self._names: dict[tuple[types.CodeType, str], object] = {}  # free variables and globals at the first call
+        self._caches: dict[int, tuple[functools._lru_cache_wrapper[Any], int]] = {}  # with their misses before
         self._last = ""
         self._drawn: tuple[str, str] | None = None
 
@@ -83,6 +84,9 @@ class Reading:
         del torch.nn.Module.__getattribute__
         for holder, name, value in self._replaced:
             setattr(holder, name, value)
+        for cached, misses in self._caches.values():
+            if cached.cache_info().misses != misses:  # it has tensors of the tracing, which have no values
+                cached.cache_clear()
         if error is None:
             self._require_pure()
 
@@ -166,6 +170,8 @@ class Reading:
     def _see(self, code: types.CodeType, name: str, value: object) -> None:
         """Notes a value that a function takes from around it, to find out whether the function changes it."""
         self._names[(code, name)] = value
+        if isinstance(value, functools._lru_cache_wrapper):
+            self._caches.setdefault(id(value), (value, value.cache_info().misses))
         self._kept.note(name, value, place_of_code(code))
 
     def _reads_before(self, key: object, is_attribute: bool) -> bool:
