@@ -18,18 +18,30 @@ constexpr size_t kSessions = 2;
 struct ProgramTraits {
   int64_t rows, width, outputs;
   bool hasBias, trainsTwice;
+  ElementType type; ///< in which the layer is computed; its variables are of f32
   Optimizer optimizer;
 
   static ProgramTraits draw(Random &random, int64_t ranks) {
-    return {
-        ranks * random.between(1, 3), random.between(2, 4), random.between(1, 4), random.chance(50), random.chance(40),
-        randomOptimizer(random)};
+    return {ranks * random.between(1, 3),
+            random.between(2, 4),
+            random.between(1, 4),
+            random.chance(50),
+            random.chance(40),
+            random.chance(40)   ? ElementType::F32
+            : random.chance(50) ? ElementType::BF16
+                                : ElementType::F16,
+            randomOptimizer(random)};
   }
 };
 
 Tensor layer(KindBuilder &kind, const ProgramTraits &traits) {
   Tensor x = kind.input({traits.rows, traits.width}, split(0), kind.tenths());
-  Tensor y = matmul(x, kind.variable("fc.weight", {traits.width, traits.outputs}, {}, kind.tenths()));
+  Tensor weight = kind.variable("fc.weight", {traits.width, traits.outputs}, {}, kind.tenths());
+  if (traits.type != ElementType::F32)
+    x = cast(x, traits.type), weight = cast(weight, traits.type);
+  Tensor y = matmul(x, weight);
+  if (traits.type != ElementType::F32)
+    y = cast(y, ElementType::F32);
   return traits.hasBias ? add(y, kind.variable("fc.bias", {traits.outputs}, {}, kind.tenths())) : y;
 }
 

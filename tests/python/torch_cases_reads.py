@@ -239,6 +239,28 @@ def criteria() -> str:
     return "ok"
 
 
+class Run:
+    """What a loop notes, of which the loss reads only a number."""
+
+    def __init__(self) -> None:
+        self.tau, self.loss, self.steps = 2.0, 0.0, 0
+
+    def scored(self, m: nn.Module, x: torch.Tensor) -> dict[str, torch.Tensor]:
+        found = square(m, x)
+        return {"loss": found * self.tau, "steps": found.detach()}
+
+
+def notes_of_a_loop() -> str:
+    """What the loop notes in an object of the loss is no change of what the loss reads, though a key has the name."""
+    run = Run()
+    trainer = compiled(line(), run.scored)
+    for _ in range(2):
+        run.loss = trainer.step({"x": rows()})
+        run.steps += 1
+    run.tau = 3.0
+    return refused("tau is 3.0, but it was 2.0", functools.partial(trainer.step, {"x": rows()}))
+
+
 def seeded(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
     torch.manual_seed(3)
     return (m(x) * torch.rand(4)).square().mean()
@@ -356,7 +378,8 @@ def part_of_the_parameters() -> str:
 
 OTHERS: dict[str, Callable[[], str]] = {
     "what the loss moves": moved, "what a step would leave out": refusals, "modes of evaluation": modes_of_evaluation,
-    "a part of the parameters": part_of_the_parameters, "criteria": criteria}
+    "a part of the parameters": part_of_the_parameters, "criteria": criteria,
+    "notes of a loop": notes_of_a_loop}
 
 SUITE = Suite({**{name: functools.partial(after, *of) for name, of in READS.items()}, **OTHERS}, ranks=(1, 3))
 

@@ -26,9 +26,10 @@ def texts_of(code: types.CodeType) -> set[str]:
 
 
 def names_of(code: types.CodeType) -> set[str]:
-    """The names by which a function may read attributes. A pattern of a class reads those that the class lists."""
+    """The names by which a function reads attributes, if it does not compute them (DYNAMIC). A pattern of a class has
+    them beside its texts, and reads those that the class lists, too."""
     matches = dis.opmap["MATCH_CLASS"] in code.co_code[::2]
-    return {*code.co_names, *texts_of(code), *(["__match_args__"] if matches else [])}
+    return {*code.co_names, *({"__match_args__", *texts_of(code)} if matches else ())}
 
 
 @functools.cache

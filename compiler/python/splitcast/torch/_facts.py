@@ -64,6 +64,7 @@ class Facts:
         self._reading = reading
         self._functions = reading.functions()
         self._all = bool(reading.mentioned & DYNAMIC)
+        self._names = reading.mentioned if "hasattr" in reading.names else reading.names
         self.tensors: dict[str, torch.Tensor] = {}  # by name; those that the module holds as parameters are not here
         self._walk = _Walk(self)
         self.tensors = self._walk.tensors
@@ -74,7 +75,7 @@ class Facts:
 
     def read(self, name: str) -> bool:
         """Whether code that was traced may read an attribute of this name."""
-        return self._all or name in self._reading.mentioned
+        return self._all or name in self._names
 
     def read_of(self, holder: object, names: Iterable[str]) -> list[str]:
         """Those attributes of an optimizer or a scheduler that traced code may read: PyTorch's code does so in methods

@@ -12,7 +12,7 @@ from typing import Any
 
 import splitcast as sc
 import torch
-from splitcast.torch._code import globals_of, is_within, names_of, reads_first, stores
+from splitcast.torch._code import globals_of, is_within, names_of, reads_first, stores, texts_of
 from splitcast.torch._contents import SIMPLE, Absent, differs, holds_tensor
 from splitcast.torch._draws import Draws
 from splitcast.torch._origins import is_of_users, is_written_by_user, origin_of_code
@@ -28,7 +28,8 @@ class Reading:
         self.loss = loss
         self.trains = trains
         self.modules: dict[int, tuple[torch.nn.Module, dict[str, str]]] = {}  # with the place by the attribute's name
-        self.mentioned: set[str] = set()  # names and texts in the code that was called
+        self.names: set[str] = set()  # of attributes and globals, in the code that was called
+        self.mentioned: set[str] = set()  # these, and the texts in it
         self.of_users: set[str] = set()  # those in the user's code
         self.codes: dict[types.CodeType, dict[str, Any]] = {}  # of users; with the globals
         self.objects: dict[int, Any] = {}  # users' objects whose methods were called
@@ -96,7 +97,8 @@ class Reading:
         if origin == "own":
             return False
         for each in (code, *(inner for inner in code.co_consts if isinstance(inner, types.CodeType))):
-            names = names_of(each)
+            self.names |= names_of(each)
+            names = names_of(each) | texts_of(each)
             self.mentioned |= names
             if origin == "user":
                 self.of_users |= names
