@@ -35,9 +35,12 @@ private:
 
 Mask Mask::draw(Random &random) {
   const double lowest = std::numeric_limits<float>::lowest();
-  const Way way = random.pick(std::vector<Way>{Way::Attention, Way::Bias, Way::Bias, Way::Softmax, Way::LogSumExp});
+  const Way way =
+      random.pick(std::vector<Way>{Way::Attention, Way::Bias, Way::Bias, Way::Bias, Way::Softmax, Way::LogSumExp});
   std::vector<double> numbers = {-1e9, -1e9, lowest, lowest, -kInfinity, NAN};
-  if (way != Way::Bias)
+  if (way == Way::Bias)
+    numbers.insert(numbers.end(), {-1e9, lowest});
+  else
     numbers.insert(numbers.end(), {-kInfinity, kInfinity});
   Mask mask{way, random.pick(numbers), random.between(2, 4), random.between(2, 4), random.chance(40), {}, {}};
   if (way == Way::Attention)
@@ -66,7 +69,7 @@ void Mask::drawSeen(Random &random) {
 /// causal attention. (Of two such keys, a finite number would leave rounded scores. Other scores must be far above it.)
 void Mask::drawBiased(Random &random) {
   enum Rows { Some, Lone, First };
-  const bool hasMask = random.chance(50);
+  const bool hasMask = !causal || random.chance(30);
   largestExponent = std::isfinite(number) ? 4 : 30;
   for (int64_t sample = 0; sample < samples; ++sample) {
     std::vector<Rows> ways = {Some};
