@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages with which Splitcast is built and tested. If none is missing, it does nothing.
 #
-#   bash scripts/setup.sh
+#   bash scripts/setup.sh [--check]      --check: installs nothing, but says what is missing
 #
 # It exits 0 if all packages are installed, else 1. With SPLITCAST_SKIP_SETUP=1 it does nothing: set this on other
 # systems, after installing the same versions by hand.
@@ -125,6 +125,7 @@ main() {
   else
     say "missing:"
     printf '  %s\n' "${missing[@]}"
+    [ "${1:-}" != --check ] || exit 1
     say "installing with apt-get (at most 520 MB to download and 2.6 GB on disk; about a minute)"
     install ${missing[@]##*:}
     mapfile -t missing < <(missingGroups)
@@ -135,4 +136,4 @@ main() {
   reportCuda
 }
 
-main
+main "$@"

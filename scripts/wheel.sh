@@ -2,13 +2,14 @@
 # Builds a wheel of the Python package with all libraries that it needs, and with splitcast-opt, splitcast-run and
 # splitcast-lsp-server as commands. It is for Python 3.11 on Debian 12 or newer; nothing else has to be installed there.
 #
-#   bash scripts/wheel.sh [DIRECTORY]      DIRECTORY is where the wheel is written (the current directory)
+#   bash scripts/wheel.sh [DIRECTORY]      DIRECTORY is where the wheel is written (dist)
 #
-# To install it, run in a virtual environment: pip install splitcast-*.whl
+# To install it, run in a virtual environment: pip install dist/splitcast-*.whl
 # It is an error if the wheel is larger than 80 MB.
 set -euo pipefail
-output=$(realpath -m "${1:-.}")
+[ $# -eq 0 ] || output=$(realpath -m "$1")
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+output=${output:-$PWD/dist}
 
 limitMb=80
 

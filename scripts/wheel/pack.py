@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PYTHON = (3, 11)  # Debian's, of which the extension is
 TAG = "cp311-cp311-linux_x86_64"
 OF_C = ("ld-linux", "libc.so", "libm.so", "libdl.so", "libpthread.so", "librt.so", "libutil.so", "libresolv.so",
         "libmvec.so")
@@ -37,15 +38,23 @@ def project() -> dict[str, Any]:
     return dict(table, version=version)
 
 
+def file_name(of: dict[str, Any]) -> str:
+    """That of the wheel."""
+    return f"{of['name']}-{of['version']}-{TAG}.whl"
+
+
 def metadata(of: dict[str, Any]) -> str:
-    """The file METADATA of the wheel of a project."""
-    lines = ["Metadata-Version: 2.1", f"Name: {of['name']}", f"Version: {of['version']}",
-             f"Summary: {of['description']}", f"License: {of['license']}", f"Requires-Python: {of['requires-python']}"]
+    """The file METADATA of the wheel of a project; its text is README.md."""
+    lines = ["Metadata-Version: 2.4", f"Name: {of['name']}", f"Version: {of['version']}",
+             f"Summary: {of['description']}", f"License-Expression: {of['license']}",
+             *(f"License-File: {file}" for file in of["license-files"]), f"Requires-Python: {of['requires-python']}",
+             f"Keywords: {','.join(of['keywords'])}", *(f"Classifier: {each}" for each in of["classifiers"])]
     lines += [f"Requires-Dist: {needed}" for needed in of["dependencies"]]
     for extra, needs in of["optional-dependencies"].items():
         lines.append(f"Provides-Extra: {extra}")
         lines += [f'Requires-Dist: {needed}; extra == "{extra}"' for needed in needs]
-    return "\n".join(lines) + "\n"
+    lines += ["Description-Content-Type: text/markdown", "", read(os.path.join(ROOT, of["readme"])).decode()]
+    return "\n".join(lines)
 
 
 def needs_of(path: str) -> list[str]:
@@ -91,6 +100,15 @@ def entry_points(of: dict[str, Any]) -> str:
     return "".join(["[console_scripts]\n", *(f"{name} = {function}\n" for name, function in of["scripts"].items())])
 
 
+def information(of: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """Yields (name, bytes) for each file of the wheel's dist-info, but for RECORD."""
+    yield "METADATA", metadata(of).encode()
+    yield "WHEEL", WHEEL.encode()
+    yield "entry_points.txt", entry_points(of).encode()
+    for file in of["license-files"]:
+        yield f"licenses/{file}", read(os.path.join(ROOT, file))
+
+
 def contents(of: dict[str, Any], package: str, bundle: str) -> Iterator[tuple[str, bytes]]:
     """Yields (name in the wheel, bytes) for each file."""
     name, info = of["name"], f"{of['name']}-{of['version']}.dist-info"
@@ -110,9 +128,8 @@ def contents(of: dict[str, Any], package: str, bundle: str) -> Iterator[tuple[st
     for library in sorted(packed):
         yield f"{name}/lib/{library}", read(os.path.join(libraries, library))
     yield f"{name}/lib/order.txt", ("\n".join(in_order(libraries, packed)) + "\n").encode()
-    yield f"{info}/METADATA", metadata(of).encode()
-    yield f"{info}/WHEEL", WHEEL.encode()
-    yield f"{info}/entry_points.txt", entry_points(of).encode()
+    for file, data in information(of):
+        yield f"{info}/{file}", data
 
 
 def write(to: IO[bytes], files: Iterable[tuple[str, bytes]], record: str) -> None:
@@ -141,7 +158,7 @@ def main() -> None:
     os.makedirs(output, exist_ok=True)
     of = project()
     base = f"{of['name']}-{of['version']}"
-    final = os.path.join(output, f"{base}-{TAG}.whl")
+    final = os.path.join(output, file_name(of))
     with tempfile.NamedTemporaryFile(dir=output, delete=False) as scratch:
         write(scratch, contents(of, package, bundle), f"{base}.dist-info/RECORD")
     os.chmod(scratch.name, 0o644)
