@@ -168,6 +168,12 @@ constexpr Weight kWeights[] = {
     [](const ArenaBuffer &buffer) { return static_cast<double>(buffer.bytes) * points(buffer); },
     [](const ArenaBuffer &buffer) { return points(buffer); },
 };
+/// Further ones, for the few plans whose arena would be more than 1% larger than what is live in it.
+constexpr Weight kFurtherWeights[] = {
+    [](const ArenaBuffer &buffer) { return -static_cast<double>(buffer.begin); },
+    [](const ArenaBuffer &buffer) { return static_cast<double>(buffer.end); },
+    [](const ArenaBuffer &buffer) { return static_cast<double>(buffer.bytes) / points(buffer); },
+};
 /// The most buffers that are placed in all tries of a plan together: some 20
 /// tries for 1,000 buffers, 2 for 10,000. With up to kFew buffers an offset is
 /// found sooner, so there are thirty times as many tries.
@@ -184,24 +190,32 @@ std::vector<size_t> orderBy(Weight weight, const std::vector<ArenaBuffer> &buffe
   return order;
 }
 
+/// Tries orders that begin with the one by `weight`, until a layout has at most `least` bytes.
+void improve(Layout &best, const std::vector<ArenaBuffer> &buffers, Weight weight, int64_t tries, int64_t least) {
+  std::vector<size_t> order = orderBy(weight, buffers);
+  for (int64_t attempt = 0; attempt <= tries && best.bytes > least; ++attempt) {
+    Layout layout = layOut(buffers, order);
+    const size_t highest = layout.highest;
+    if (layout.bytes < best.bytes)
+      best = std::move(layout);
+    if (highest == 0)
+      break;
+    advance(order, highest, attempt);
+  }
+}
+
 Layout bestLayout(const std::vector<ArenaBuffer> &buffers) {
   const int64_t least = liveBytes(buffers), count = static_cast<int64_t>(buffers.size());
   const int64_t tries = (count <= kFew ? kMostPlacedOfFew : kMostPlaced) / (count + 1);
   Layout best;
   for (Weight weight : kWeights) {
-    std::vector<size_t> order = orderBy(weight, buffers);
-    for (int64_t attempt = 0; attempt * static_cast<int64_t>(std::size(kWeights)) <= tries; ++attempt) {
-      Layout layout = layOut(buffers, order);
-      const size_t highest = layout.highest;
-      if (layout.bytes < best.bytes)
-        best = std::move(layout);
-      if (best.bytes <= least || tries == 0) // too many buffers for a second try
-        return best;
-      if (highest == 0)
-        break;
-      advance(order, highest, attempt);
-    }
+    improve(best, buffers, weight, tries / static_cast<int64_t>(std::size(kWeights)), least);
+    if (tries == 0) // too many buffers for a second try
+      return best;
   }
+  for (Weight weight : kFurtherWeights)
+    if (count <= kFew)
+      improve(best, buffers, weight, tries / static_cast<int64_t>(std::size(kWeights)), least + least / 100);
   return best;
 }
 

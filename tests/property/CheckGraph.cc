@@ -7,21 +7,32 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <vector>
+
+static std::vector<splitcast::property::GeneratedGraph> graphsOf(uint64_t seed, mlir::MLIRContext &context) {
+  std::vector<splitcast::property::GeneratedGraph> graphs;
+  graphs.push_back(splitcast::property::generateGraph(seed, context));
+  if (auto beside = splitcast::property::generateBeside(seed, context))
+    graphs.push_back(*std::move(beside));
+  return graphs;
+}
 
 static void print(uint64_t seed) {
   std::unique_ptr<mlir::MLIRContext> context = splitcast::differential::createContext();
-  splitcast::property::GeneratedGraph graph = splitcast::property::generateGraph(seed, *context);
-  for (const splitcast::differential::Configuration &configuration : graph.configurations)
-    std::printf("// %s\n", configuration.text().c_str());
-  std::printf("%s\n", splitcast::differential::textOf(*graph.module).c_str());
+  for (splitcast::property::GeneratedGraph &graph : graphsOf(seed, *context)) {
+    for (const splitcast::differential::Configuration &configuration : graph.configurations)
+      std::printf("// %s\n", configuration.text().c_str());
+    std::printf("%s\n", splitcast::differential::textOf(*graph.module).c_str());
+  }
 }
 
 static void printFeatures(uint64_t first, uint64_t last) {
   std::map<std::string, int64_t> counts;
   for (uint64_t seed = first; seed <= last; ++seed) {
     std::unique_ptr<mlir::MLIRContext> context = splitcast::differential::createContext();
-    for (const std::string &feature : splitcast::property::generateGraph(seed, *context).features)
-      ++counts[feature];
+    for (const splitcast::property::GeneratedGraph &graph : graphsOf(seed, *context))
+      for (const std::string &feature : graph.features)
+        ++counts[feature];
   }
   for (const auto &[feature, count] : counts)
     std::printf("%5ld  %s\n", static_cast<long>(count), feature.c_str());

@@ -107,8 +107,8 @@ void waitLate(ModuleOp module) {
 
 class GraphCheck {
 public:
-  GraphCheck(uint64_t seed, const GraphCheckOptions &options)
-      : seed(seed), options(options), context(differential::createContext()), graph(generateGraph(seed, *context)) {}
+  GraphCheck(uint64_t seed, const GraphCheckOptions &options, GeneratedGraph graph)
+      : seed(seed), options(options), graph(std::move(graph)) {}
 
   GraphCheckResult run() {
     result.status = check();
@@ -205,21 +205,28 @@ private:
 
   uint64_t seed;
   const GraphCheckOptions &options;
-  std::unique_ptr<MLIRContext> context;
   GeneratedGraph graph;
   GraphCheckResult result;
 };
+
+GraphCheckResult checkOne(uint64_t seed, const GraphCheckOptions &options, GeneratedGraph graph) {
+  GraphCheck check(seed, options, std::move(graph));
+  GraphCheckResult result = check.run();
+  if (!result.status.ok())
+    result.status = absl::Status(result.status.code(), absl::StrCat("seed ", seed, ": ", result.status.message(),
+                                                                    "\n// the graph\n", check.text()));
+  return result;
+}
 
 } // namespace
 
 GraphCheckResult checkGraph(uint64_t seed, const GraphCheckOptions &options) {
   llvm::EnablePrettyStackTrace(); // should a pass crash
   llvm::PrettyStackTraceFormat crash("checking the graph of seed %llu", static_cast<unsigned long long>(seed));
-  GraphCheck check(seed, options);
-  GraphCheckResult result = check.run();
-  if (!result.status.ok())
-    result.status = absl::Status(result.status.code(), absl::StrCat("seed ", seed, ": ", result.status.message(),
-                                                                    "\n// the graph\n", check.text()));
+  const std::unique_ptr<MLIRContext> context = differential::createContext();
+  GraphCheckResult result = checkOne(seed, options, generateGraph(seed, *context));
+  if (std::optional<GeneratedGraph> beside; result.status.ok() && (beside = generateBeside(seed, *context)))
+    result.status = checkOne(seed, options, *std::move(beside)).status;
   return result;
 }
 
@@ -284,6 +291,8 @@ absl::StatusOr<GraphOps> opsOf(uint64_t seed) {
   const differential::Configuration &configuration = graph.configurations.front();
   GraphOps ops;
   ops.features = graph.features;
+  if (const std::optional<GeneratedGraph> beside = generateBeside(seed, *context))
+    ops.features.insert(beside->features.begin(), beside->features.end());
   OpCounter counter(ops);
   if (absl::Status status = counter.run(*graph.module, differential::globalPasses(configuration)); !status.ok())
     return status;

@@ -1,7 +1,7 @@
 //===- GraphGenerator.h - Random training graphs ------------------------------------===//
 //
 // From a seed it generates a module at the global level, like one that a user writes, and an experiment: inputs,
-// variables and calls. Three tenths of the seeds have structured graphs: see Kinds.h. All data of the others are small
+// variables and calls. A fifth of the seeds have structured graphs: see Kinds.h. All data of the others are small
 // integers. Their graphs have
 //
 //   placements   2, 3 and 4 ranks; meshes [n], [2, 2], with axes of size 1, with ranks in another order
@@ -79,6 +79,10 @@ struct GeneratedGraph {
 };
 
 GeneratedGraph generateGraph(uint64_t seed, mlir::MLIRContext &context);
+
+/// Returns a second graph of the seed, which is checked like the first, if it has one: see Kinds.h. So new kinds take
+/// no seeds from other graphs.
+std::optional<GeneratedGraph> generateBeside(uint64_t seed, mlir::MLIRContext &context);
 
 } // namespace splitcast::property
 

@@ -244,28 +244,44 @@ GeneratedGraph wideAddends(Random &random, MLIRContext &context) {
   return graph;
 }
 
-} // namespace
+//===----------------------------------------------------------------------===//
+// One of them
+//===----------------------------------------------------------------------===//
 
-std::optional<GeneratedGraph> generateOfKind(uint64_t seed, MLIRContext &context) {
-  using Kind = GeneratedGraph (*)(Random &, MLIRContext &);
-  constexpr int kPercent = 20, kPercentOfRest = 12, kAttempts = 4;
-  static const std::vector<Kind> kinds = {recomputedBlocks, pipelinedNorms, maskedScores, wideAddends};
-  // Of seeds that are of none of these, by random numbers of their own: the others have the graph that they had before.
-  static const std::vector<Kind> restKinds = {largeLogits, sessionTurns};
-  Random random(seed ^ 0x3c79ac492ba7b653), rest(seed ^ 0x2545f4914f6cdd1d);
-  const bool isOfFirst = random.chance(kPercent);
-  if (!isOfFirst && !rest.chance(kPercentOfRest))
-    return std::nullopt;
-  Random &ofKind = isOfFirst ? random : rest;
-  const Kind generate = ofKind.pick(isOfFirst ? kinds : restKinds);
-  GeneratedGraph graph = generate(ofKind, context);
+constexpr int kPercent = 20; ///< of all seeds
+
+using Kind = GeneratedGraph (*)(Random &, MLIRContext &);
+
+Random randomOfKinds(uint64_t seed) { return Random(seed ^ 0x3c79ac492ba7b653); }
+
+GeneratedGraph generateAny(Random &random, const std::vector<Kind> &kinds, MLIRContext &context) {
+  constexpr int kAttempts = 4;
+  const Kind generate = random.pick(kinds);
+  GeneratedGraph graph = generate(random, context);
   for (int attempt = 1; attempt < kAttempts; ++attempt) {
     const absl::StatusOr<bool> isNear = differential::isNearInF32(*graph.module, graph.experiment);
     if (!isNear.ok() || *isNear)
       break;
-    graph = generate(ofKind, context);
+    graph = generate(random, context);
   }
   return graph;
+}
+
+} // namespace
+
+std::optional<GeneratedGraph> generateOfKind(uint64_t seed, MLIRContext &context) {
+  Random random = randomOfKinds(seed);
+  if (!random.chance(kPercent))
+    return std::nullopt;
+  return generateAny(random, {recomputedBlocks, pipelinedNorms, maskedScores, wideAddends}, context);
+}
+
+std::optional<GeneratedGraph> generateBeside(uint64_t seed, MLIRContext &context) {
+  constexpr int kPercentBeside = 12;
+  Random random(seed ^ 0x2545f4914f6cdd1d);
+  if (randomOfKinds(seed).chance(kPercent) || !random.chance(kPercentBeside))
+    return std::nullopt;
+  return generateAny(random, {largeLogits, sessionTurns}, context);
 }
 
 } // namespace splitcast::property

@@ -1,7 +1,8 @@
 //===- Kinds.h - Structured graphs -----------------------------------------------------===//
 //
 // Free graphs (FunctionBuilder.h) hold everything, but rarely together what users have together. A fifth of all seeds
-// and an eighth of the others have models, each with a step that mostly runs twice, of one of six kinds:
+// have models, each with a step that mostly runs twice, of one of the first four kinds. An eighth of the others have
+// one of the last two beside their graph (generateBeside).
 //
 //   recomputed blocks   on [dp, tp]: one or two blocks of attention or of two layers, with residual sums; weights,
 //                       biases and scales are whole or split along tp, and some are tied; positions are pooled. The
