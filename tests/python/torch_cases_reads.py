@@ -49,8 +49,8 @@ class Member:
     tau: float
 
 
-MEMBER = Member()
-MEMBERS = {MEMBER}
+MEMBER, KEY = Member(), Member()
+MEMBERS, KEYS = {MEMBER}, {KEY: 0}
 SETTINGS, NUMBERS, MARKED = Settings(), Numbers([1.0]), torch.ones(4)
 NUMBERS.tau = MARKED.tau = Mode.ONE.tau = 1.0  # type: ignore[attr-defined]
 PARSER["a"] = {"tau": "1.0"}
@@ -120,6 +120,7 @@ READS: dict[str, tuple[Callable[..., torch.Tensor], Callable[[float], None]]] = 
     "a text in memory": (lambda m, x: square(m, x) * float(TEXT.getvalue()), set_text),
     "a curve": (lambda m, x: square(m, x) * float(CURVE(1.0)), set_curve),
     "an object in a set": (lambda m, x: square(m, x) * next(iter(MEMBERS)).tau, setter(MEMBER)),
+    "an object as a key": (lambda m, x: square(m, x) * next(iter(KEYS)).tau, setter(KEY)),
     "an attribute of a list": (lambda m, x: square(m, x) * NUMBERS.tau, setter(NUMBERS)),
     "an attribute of an enum's member": (lambda m, x: square(m, x) * Mode.ONE.tau, setter(Mode.ONE)),
     "an attribute of a tensor": (lambda m, x: (m(x) * MARKED).square().mean() * MARKED.tau,  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@
 #include "runtime/host/communicator/HostCommunicatorNotices.h"
 #include "runtime/host/communicator/ThreadTransport.h"
 #include "runtime/pull/PullTransport.h"
+#include "tests/runtime/pull/TwoRanks.h"
 #include "tests/runtime/tcp/Strangers.h"
 
 #include <algorithm>
@@ -32,21 +33,12 @@ static_assert(sizeof(Offer) == 48, "without padding");
 
 const std::byte *bytesOf(const std::string &text) { return reinterpret_cast<const std::byte *>(text.data()); }
 
-/// Two ranks that are threads: each finds the other's memory as if that were another process.
-class OffersFuzz : public ::testing::Test {
+class OffersFuzz : public TwoRanks {
 protected:
   void SetUp() override {
-    auto transports = createThreadTransports(2);
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < 2; ++rank)
-      threads.emplace_back([&, rank] {
-        auto communicator = createHostCommunicator(std::move(transports[rank]), {});
-        ranks[rank] = *PeerMemory::connect(*communicator, true);
-      });
-    for (std::thread &thread : threads)
-      thread.join();
-    if (!ranks[0]->reads(1))
-      GTEST_SKIP() << ranks[0]->whatFailed();
+    TwoRanks::SetUp();
+    if (IsSkipped())
+      return;
     shared = *ranks[1]->memory()->allocate(kBytes);
     std::memset(shared.data, 9, kBytes);
     place = *ranks[1]->memory()->find(shared.data, kBytes);
@@ -83,7 +75,6 @@ protected:
            offer.number < 16384;
   }
 
-  std::shared_ptr<PeerMemory> ranks[2];
   Buffer shared; ///< of rank 1
   SharedPlace place;
   int ends[2] = {-1, -1}; ///< of a pipe: nothing that may be mapped or waited for

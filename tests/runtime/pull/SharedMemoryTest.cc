@@ -5,6 +5,7 @@
 #include "runtime/pull/PullTransport.h"
 #include "runtime/pull/StreamingCopy.h"
 #include "tests/runtime/conformance/NullStream.h"
+#include "tests/runtime/pull/TwoRanks.h"
 
 #include <cstddef>
 #include <cstring>
@@ -128,26 +129,6 @@ int64_t mappedBytes() {
   }
   return kilobytes * 1024;
 }
-
-/// Two ranks that are threads: each finds the other's memory as if that were another process.
-class TwoRanks : public ::testing::Test {
-protected:
-  void SetUp() override {
-    auto transports = createThreadTransports(2);
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < 2; ++rank)
-      threads.emplace_back([&, rank] {
-        auto communicator = createHostCommunicator(std::move(transports[rank]), {});
-        ranks[rank] = *PeerMemory::connect(*communicator, true);
-      });
-    for (std::thread &thread : threads)
-      thread.join();
-    if (!ranks[0]->reads(1))
-      GTEST_SKIP() << ranks[0]->whatFailed();
-  }
-
-  std::shared_ptr<PeerMemory> ranks[2];
-};
 
 TEST_F(TwoRanks, PagesCountWhileTheyAreViewed) {
   const Buffer buffer = *ranks[1]->memory()->allocate(64 * kMegabyte);

@@ -26,10 +26,6 @@ _Setting = tuple[str, _state.Holder | None, Any, str]  # see Held.settings
 GRAD_MODE = "wrap_with_set_grad_enabled"  # the op that holds an inner graph, of torch.no_grad() or enable_grad()
 
 
-def _called(held: list[Callable[..., Any]], *arguments: Any, **batch: Any) -> Any:
-    return held[0](*arguments, **batch)
-
-
 class _WithLoss(torch.nn.Module):
     """The module that is exported: it computes the loss of `module` on a batch.
 
@@ -44,7 +40,7 @@ class _WithLoss(torch.nn.Module):
         self._saved = saved  # gets the names of the attributes that the module sets to tensors
         self._settings = settings  # what is set to begin with; gets the texts that the loss sets in place of None
         # A criterion that is a module is no part of the model: what it holds is as other tensors that the loss reads.
-        self._loss: Loss = functools.partial(_called, [loss]) if isinstance(loss, torch.nn.Module) else loss
+        self._loss: Loss = functools.partial(loss) if isinstance(loss, torch.nn.Module) else loss
         self._twice = twice  # whether the loss is computed again when these are there, with a SAVED op for each tensor
 
     def forward(self, **batch: torch.Tensor) -> Any:

@@ -163,13 +163,7 @@ class _Walk:
         for function in table._functions:
             self._of_function(function)
         for code, space in reading.codes.items():
-            place = place_of_code(code)
-            names = [name for name in globals_of(code) if name in space]
-            if "globals" in code.co_names:
-                names += [name for name in texts_of(code) if name in space and name not in names]
-            self._hold(space, names)
-            for name in names:
-                self._visit(name, space[name], f", a global of {code.co_name}{place}")
+            self._of_globals(code, space)
         self._of_environment(reading.mentioned)
         if reading.mentioned & {"modules", "import_module", "__import__"}:
             for name in sorted(reading.mentioned & sys.modules.keys()):
@@ -302,6 +296,8 @@ class _Walk:
             self._size(value)
         self._hold(value, keys)
         for key in keys:
+            if not isinstance(key, SIMPLE):
+                self._visit(f"{name}.keys()[{type(key).__name__}]", key, where)
             self._visit(f"{name}[{key!r}]", value[key], where)
 
     def _of_entries(self, name: str, value: Any, where: str) -> None:
@@ -445,12 +441,16 @@ class _Walk:
         code = getattr(function, "__code__", None)
         if code is None or origin_of_code(code, function.__globals__) != "user":
             return
-        space = function.__globals__
+        self._of_globals(code, function.__globals__)
+        self._of_function(function)
+
+    def _of_globals(self, code: types.CodeType, space: dict[str, Any]) -> None:
         names = [name for name in globals_of(code) if name in space]
+        if "globals" in code.co_names:
+            names += [name for name in texts_of(code) if name in space and name not in names]
         self._hold(space, names)
         for name in names:
             self._visit(name, space[name], f", a global of {code.co_name}{place_of_code(code)}")
-        self._of_function(function)
 
     def _of_module(self, path: str, module: torch.nn.Module, reads: dict[str, str]) -> None:
         held, names = vars(module), [name for name in reads if name != "training" or self._table._reading.trains]

@@ -97,8 +97,9 @@ class Reading:
         if origin == "own":
             return False
         for each in (code, *(inner for inner in code.co_consts if isinstance(inner, types.CodeType))):
-            self.names |= names_of(each)
-            names = names_of(each) | texts_of(each)
+            names = names_of(each)
+            self.names |= names
+            names |= texts_of(each)
             self.mentioned |= names
             if origin == "user":
                 self.of_users |= names
