@@ -175,7 +175,7 @@ private:
     differential::EveryPassOptions every;
     every.isExact = result.isExact;
     every.runsPlan = options.runsPlan;
-    every.tolerance = std::max(every.tolerance, graph.halfRounding);
+    every.tolerance = graph.tolerance();
     // Before what the configuration says. Quotients know one step, no variable that is assigned by hand, and no
     // gradient that is stopped.
     every.checksGradients = isFirst && graph.isPlainModel();

@@ -496,18 +496,6 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
   return graph;
 }
 
-/// As the vectors of single ops allow (tests/vectors).
-double roundingOf(ModuleOp module) {
-  double rounding = 0;
-  module.walk([&](Operation *op) {
-    for (Type type : op->getResultTypes()) {
-      const Type element = getElementTypeOrSelf(type);
-      rounding = std::max(rounding, element.isBF16() ? 8e-3 : element.isF16() ? 1e-3 : 0.0);
-    }
-  });
-  return rounding;
-}
-
 /// Whether bf16 or f16 become P over several ranks. Each rank then rounds its addend, and how far levels are apart
 /// depends on what is computed of the sum: no bound for one op holds.
 bool isSummedOverRanks(Value value) {
@@ -535,6 +523,18 @@ bool sumsHalvesOverRanks(const GeneratedGraph &graph) {
 }
 
 } // namespace
+
+// As the vectors of single ops allow (tests/vectors).
+double halfRoundingOf(ModuleOp module) {
+  double rounding = 0;
+  module.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes()) {
+      const Type element = getElementTypeOrSelf(type);
+      rounding = std::max(rounding, element.isBF16() ? 8e-3 : element.isF16() ? 1e-3 : 0.0);
+    }
+  });
+  return rounding;
+}
 
 bool GeneratedGraph::isPlainModel() const {
   static const std::set<std::string> plain = {
@@ -581,7 +581,7 @@ GeneratedGraph generateGraph(uint64_t seed, MLIRContext &context) {
   Traits next = traits;
   for (uint64_t attempt = 0; !traits.halves.empty() && attempt < kAttempts; ++attempt) {
     GeneratedGraph graph = generate(seed + attempt * kNextSeed, next, context);
-    graph.halfRounding = roundingOf(*graph.module);
+    graph.halfRounding = halfRoundingOf(*graph.module);
     if (graph.halfRounding > 0 && !sumsHalvesOverRanks(graph))
       return graph;
     next.percentSplit -= kLessSplit;

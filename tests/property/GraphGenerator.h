@@ -52,6 +52,7 @@ struct SessionTurns {
   struct Program {
     mlir::OwningOpRef<mlir::ModuleOp> module;
     differential::Configuration configuration;
+    double tolerance; ///< with which the reference agrees
     uint64_t seed;
   };
   std::vector<Program> programs;
@@ -74,9 +75,14 @@ struct GeneratedGraph {
   std::optional<SessionTurns> sessions;
   std::set<std::string> features; ///< the names of its features, which are not part of a model
 
+  /// With which its levels agree, where they need not agree in bits.
+  double tolerance() const { return std::max(differential::kTolerance, halfRounding); }
   /// Whether it is only a model and its steps, whatever ZeRO does with them.
   bool isPlainModel() const;
 };
+
+/// Returns the largest relative error of rounding to a float type smaller than f32 in the module; 0 if it has none.
+double halfRoundingOf(mlir::ModuleOp module);
 
 GeneratedGraph generateGraph(uint64_t seed, mlir::MLIRContext &context);
 

@@ -54,6 +54,7 @@ GeneratedGraph KindBuilder::finish(Feature kind, MLIRContext &context, function_
     llvm::report_fatal_error(text.status().ToString().c_str());
   GeneratedGraph result;
   result.module = parseSourceString<ModuleOp>(*text, &context);
+  result.halfRounding = halfRoundingOf(*result.module);
   for (const auto &[name, content] : variables)
     result.experiment.initial[name] = draw(content, context);
   for (const std::string &name : calls) {

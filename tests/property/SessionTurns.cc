@@ -18,7 +18,7 @@ constexpr size_t kSessions = 2;
 struct ProgramTraits {
   int64_t rows, width, outputs;
   bool hasBias, trainsTwice;
-  ElementType type; ///< in which the layer is computed; its variables are of f32
+  ElementType type; ///< to which what the layer computes is rounded, so that no rank sums gradients of halves
   Optimizer optimizer;
 
   static ProgramTraits draw(Random &random, int64_t ranks) {
@@ -37,11 +37,9 @@ struct ProgramTraits {
 Tensor layer(KindBuilder &kind, const ProgramTraits &traits) {
   Tensor x = kind.input({traits.rows, traits.width}, split(0), kind.tenths());
   Tensor weight = kind.variable("fc.weight", {traits.width, traits.outputs}, {}, kind.tenths());
-  if (traits.type != ElementType::F32)
-    x = cast(x, traits.type), weight = cast(weight, traits.type);
   Tensor y = matmul(x, weight);
   if (traits.type != ElementType::F32)
-    y = cast(y, ElementType::F32);
+    y = cast(cast(y, traits.type), ElementType::F32);
   return traits.hasBias ? add(y, kind.variable("fc.bias", {traits.outputs}, {}, kind.tenths())) : y;
 }
 
@@ -163,9 +161,10 @@ GeneratedGraph sessionTurns(Random &random, MLIRContext &context) {
   GeneratedGraph other = build(random, others, ranks, withAll(1), context);
   TurnMaker maker({&graph.experiment, &other.experiment});
   SessionTurns sessions;
-  sessions.programs.push_back({mlir::cast<ModuleOp>((*graph.module)->clone()), graph.configurations.front(), 3});
   sessions.programs.push_back(
-      {std::move(other.module), graph.configurations[isSameProgram && random.chance(75) ? 0 : 1], 4});
+      {mlir::cast<ModuleOp>((*graph.module)->clone()), graph.configurations.front(), graph.tolerance(), 3});
+  sessions.programs.push_back({std::move(other.module),
+                               graph.configurations[isSameProgram && random.chance(75) ? 0 : 1], other.tolerance(), 4});
   sessions.turns = maker.turnsOf(order);
   const auto [ofRank, ofOthers] = drawUnlike(random);
   sessions.unlike = {random.below(ranks), maker.anyTurnsOf(ofRank), maker.anyTurnsOf(ofOthers)};

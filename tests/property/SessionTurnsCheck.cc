@@ -31,8 +31,9 @@ absl::Status located(const std::string &where, const absl::Status &status) {
 }
 
 /// A session alone, which must be as the reference.
-absl::StatusOr<differential::Outcome> runAlone(const differential::SessionProgram &program, size_t number,
-                                               const std::vector<Turn> &all, const std::string &objectCacheDir) {
+absl::StatusOr<differential::Outcome> runAlone(const differential::SessionProgram &program, double tolerance,
+                                               size_t number, const std::vector<Turn> &all,
+                                               const std::string &objectCacheDir) {
   std::vector<Turn> turns;
   for (const Turn &turn : all)
     if (turn.session == number)
@@ -45,7 +46,8 @@ absl::StatusOr<differential::Outcome> runAlone(const differential::SessionProgra
   absl::StatusOr<differential::Outcome> expected = referenceOf(program.module, turns, session);
   if (!expected.ok())
     return expected.status();
-  if (absl::Status status = differential::compare(*expected, session.outcome, differential::Agreement::Close);
+  if (absl::Status status =
+          differential::compare(*expected, session.outcome, differential::Agreement::Close, tolerance);
       !status.ok())
     return status;
   return session.outcome;
@@ -68,7 +70,7 @@ absl::Status checkSessionTurns(const SessionTurns &sessions, const std::string &
   for (const SessionTurns::Program &program : sessions.programs) {
     programs.push_back({*const_cast<OwningOpRef<ModuleOp> &>(program.module), program.configuration, program.seed});
     absl::StatusOr<differential::Outcome> outcome =
-        runAlone(programs.back(), alone.size(), sessions.turns, objectCacheDir);
+        runAlone(programs.back(), program.tolerance, alone.size(), sessions.turns, objectCacheDir);
     if (!outcome.ok())
       return located(absl::StrCat("session ", alone.size(), " alone"), outcome.status());
     alone.push_back(*std::move(outcome));
