@@ -34,6 +34,8 @@ mlir::LogicalResult verifyCarried(mlir::ModuleOp module);
 /// Verifies that ops that are computed again from fenced values, and whose sums round, have the signatures of the ops
 /// that computed the same first. Requires that all tensors have signatures.
 mlir::LogicalResult verifyRepeats(mlir::ModuleOp module);
+/// The same of the block of a function. Values without a signature are none that sums round.
+mlir::LogicalResult verifyRepeats(mlir::Block &block);
 
 /// Verifies what 'sbp-verify-global' checks.
 mlir::LogicalResult verifyGlobal(mlir::ModuleOp module);

@@ -54,8 +54,12 @@ public:
       if (auto assign = dyn_cast<sbp::AssignOp>(op); assign && failed(checkAddends(assign)))
         return failure();
       apply(&op);
+      if (auto colocate = dyn_cast<sbp::ColocateOp>(op); colocate && failed(checkPlace(colocate)))
+        return failure();
     }
     applyReturn(cast<func::ReturnOp>(body.getTerminator()));
+    if (failed(verifyRepeats(body))) // while originals that only the choice for their repeats needed are there
+      return failure();
     eraseUnused(body);
     return *check ? (*check)->verify(body) : success();
   }
@@ -229,6 +233,18 @@ private:
     if (!choice.isFree)
       require(input, attr(choice.row.operands.front()), {}, sbp::Wanted::by(input));
     op.getOutput().replaceAllUsesWith(input.get()); // the op has no users now, and eraseUnused erases it
+  }
+
+  /// Verifies that a colocated value is at each coordinate at which the value beside it is.
+  static LogicalResult checkPlace(sbp::ColocateOp op) {
+    const sbp::NdAttr own = sbp::signatureOf(op.getInput()), place = sbp::signatureOf(op.getBeside());
+    if (!own || !place) // its uses decide where it is made
+      return success();
+    for (auto [is, there] : llvm::zip(own.toAlgebra(), place.toAlgebra()))
+      if (there.isAt() && is != there)
+        return op.emitOpError() << "has a value that is " << sbp::toString(own.toAlgebra()) << ", beside one that is "
+                                << sbp::toString(place.toAlgebra()) << "; it must be at the same coordinates";
+    return success();
   }
 
   void applyRow(Operation *op, int number) {

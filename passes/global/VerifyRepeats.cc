@@ -64,11 +64,13 @@ LogicalResult refuse(Operation *op, Operation *original) {
   return success();
 }
 
-/// Verifies the ops that are made of values that are fenced in backward, as
-/// recomputation makes them. A user may write an op several times with other
-/// signatures: one that is computed again is as one of them. Gradients of such
-/// ops may be equal, too, and are no repeats of what forward has computed.
-LogicalResult verifyBlock(Block &block) {
+} // namespace
+
+// Verifies the ops that are made of values that are fenced in backward, as
+// recomputation makes them. A user may write an op several times with other
+// signatures: one that is computed again is as one of them. Gradients of such
+// ops may be equal, too, and are no repeats of what forward has computed.
+LogicalResult splitcast::verifyRepeats(Block &block) {
   const SameElements elements(block, SameElements::Types::Elements);
   DenseSet<Value> again;
   DenseMap<Value, SmallVector<Operation *, 1>> rows; ///< by original: ops of its elements with distinct rows
@@ -94,11 +96,9 @@ LogicalResult verifyBlock(Block &block) {
   return success();
 }
 
-} // namespace
-
 LogicalResult splitcast::verifyRepeats(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>())
-    if (!function.isExternal() && failed(verifyBlock(function.getBody().front())))
+    if (!function.isExternal() && failed(verifyRepeats(function.getBody().front())))
       return failure();
   return success();
 }

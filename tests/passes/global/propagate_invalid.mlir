@@ -103,3 +103,26 @@ func.func @a_fence_needs_the_dimension_of_the_update() {
   sbp.assign @v, %b : tensor<2xf32>
   return
 }
+
+// -----
+
+// Repeats are compared here, too, where the first is not yet erased if only the choice for its repeats needed it.
+#p = #sbp.placement<"cpu", [dp = 3]>
+#B = #sbp.nd<#p, [B]>
+#P = #sbp.nd<#p, [P]>
+#S0 = #sbp.nd<#p, [S(0)]>
+#S1 = #sbp.nd<#p, [S(1)]>
+func.func @computed_again(%x: tensor<4x6xf32, #B>, %w: tensor<6x2xf32, #B>) -> (tensor<4x2xf32, #B>, tensor<4x2xf32, #B>) {
+  %0 = nn.tanh %x : (tensor<4x6xf32, #B>) -> tensor<4x6xf32, #B>
+  // expected-note @below {{computed first here}}
+  %1 = nn.matmul %0, %w : (tensor<4x6xf32, #B>, tensor<6x2xf32, #B>) -> tensor<4x2xf32, #B>
+  %t = sbp.scope "backward"
+  %2 = sbp.fence %x in %t : tensor<4x6xf32, #B>
+  %3 = nn.tanh %2 : (tensor<4x6xf32, #B>) -> tensor<4x6xf32, #B>
+  %4 = sbp.boxing %3 : tensor<4x6xf32, #B> -> tensor<4x6xf32, #S1>
+  %5 = sbp.boxing %w : tensor<6x2xf32, #B> -> tensor<6x2xf32, #S0>
+  // expected-error @below {{'nn.matmul' op is computed again with operand 0 as [S(1)], but was computed first with [B], so that its sums would be others; box its operands to the signatures of the first}}
+  %6 = nn.matmul %4, %5 : (tensor<4x6xf32, #S1>, tensor<6x2xf32, #S0>) -> tensor<4x2xf32, #P>
+  %7 = sbp.boxing %6 : tensor<4x2xf32, #P> -> tensor<4x2xf32, #B>
+  return %1, %7 : tensor<4x2xf32, #B>, tensor<4x2xf32, #B>
+}
