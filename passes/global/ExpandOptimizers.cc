@@ -113,21 +113,18 @@ private:
 };
 
 /// Finds the functions that update by each schedule. They share one counter of
-/// their runs. Updates that may be left out have a counter of their own, shared
-/// by the functions that may leave out the updates of the same variables.
+/// their runs, in which a run that leaves out its updates does not count. A
+/// function that may leave out some of its updates and not others has a counter
+/// for each condition; the first ones of all functions are one.
 class ScheduleCounters {
 public:
   explicit ScheduleCounters(ModuleOp module) {
     llvm::MapVector<Key, llvm::SetVector<StringRef>> functions; // by schedule
     for (auto function : module.getOps<func::FuncOp>()) {
-      llvm::MapVector<Value, std::string> leftOutTogether; // by condition: the names of the variables
-      for (auto op : function.getOps<nn::UpdateOp>())
-        if (op.getUnless())
-          leftOutTogether[op.getUnless()] += op.getVariable().str() + '\n';
+      DenseMap<Attribute, LeftOut> leftOut; // by schedule
       for (auto op : function.getOps<nn::UpdateOp>())
         if (op.getSchedule()) {
-          const std::string names = leftOutTogether.lookup(op.getUnless());
-          const Key key = {*op.getSchedule(), StringAttr::get(op.getContext(), names)};
+          const Key key = {*op.getSchedule(), leftOut[*op.getSchedule()].number(op)};
           functions[key].insert(function.getSymName());
           keyOf[op] = key;
         }
@@ -142,7 +139,7 @@ public:
   const std::string &name(nn::UpdateOp op) const { return nameOf.find(keyOf.lookup(op))->second; }
 
 private:
-  using Key = std::pair<Attribute, Attribute>; ///< schedule, and the variables whose updates are left out together
+  using Key = std::pair<Attribute, int64_t>; ///< schedule, and the number of the condition among those of its updates
 
   DenseMap<Key, std::string> nameOf;
   DenseMap<Operation *, Key> keyOf;

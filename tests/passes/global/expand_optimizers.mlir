@@ -254,6 +254,29 @@ func.func @other(%g: tensor<8xf32>) {
 
 // -----
 
+// Functions whose steps may be left out count together, too, whatever variables they update: a loss scale changes no rate.
+// CHECK-DAG: sbp.variable @optimizer.step
+// CHECK-NOT: sbp.variable @optimizer.{{.*}}.step
+// CHECK-LABEL: func.func @generator
+// CHECK: %[[STEP:.*]] = nn.select %{{.*}}, %{{.*}}, %{{.*}} : (tensor<f64>, tensor<f64>, tensor<f64>)
+// CHECK: sbp.assign @optimizer.step, %[[STEP]]
+sbp.variable @g.w : tensor<8xf32>
+sbp.variable @d.w : tensor<8xf32>
+func.func @generator(%g: tensor<8xf32>, %n: tensor<f64>) {
+  %0 = sbp.scope "update" of @g.w
+  nn.update @g.w, %g unless %n : tensor<f64> in %0 : tensor<8xf32> with #nn.sgd<lr = 0.5> schedule #nn.exponential<gamma = 0.9>
+  return
+}
+// CHECK-LABEL: func.func @discriminator
+// CHECK: sbp.assign @optimizer.step
+func.func @discriminator(%g: tensor<8xf32>, %n: tensor<f64>) {
+  %0 = sbp.scope "update" of @d.w
+  nn.update @d.w, %g unless %n : tensor<f64> in %0 : tensor<8xf32> with #nn.sgd<lr = 0.5> schedule #nn.exponential<gamma = 0.9>
+  return
+}
+
+// -----
+
 // A learning rate that the module has in f64 stays so: a model in f64 would notice the rounding.
 sbp.variable @optimizer.learning_rate : tensor<f64> init #sbp.constant<0.1 : f64> group "optimizer" frozen
 sbp.variable @wide : tensor<8xf64> group "wide"
