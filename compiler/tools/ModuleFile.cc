@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/SourceMgr.h"
 
 namespace splitcast {
@@ -30,14 +29,17 @@ absl::Status checkIsText(const std::string &path, llvm::StringRef contents) {
 } // namespace
 
 absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> readModuleFile(const std::string &path, bool allowBytecode) {
-  std::string error;
-  std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(path, &error);
+  // Volatile files are not mapped: of one that is cut off while it is parsed, a
+  // mapping would be SIGBUS.
+  auto file = path == "-" ? llvm::MemoryBuffer::getSTDIN()
+                          : llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/true,
+                                                        /*IsVolatile=*/true);
   if (!file)
-    return absl::NotFoundError(error);
+    return absl::NotFoundError(absl::StrCat("cannot open input file '", path, "': ", file.getError().message()));
   if (!allowBytecode)
-    if (absl::Status status = checkIsText(path, file->getBuffer()); !status.ok())
+    if (absl::Status status = checkIsText(path, (*file)->getBuffer()); !status.ok())
       return status;
-  return file;
+  return std::move(*file);
 }
 
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>

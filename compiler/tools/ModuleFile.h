@@ -26,7 +26,7 @@ inline constexpr char kAllowBytecode[] = "allow-bytecode";
 inline constexpr char kAllowBytecodeHelp[] =
     "also read MLIR's bytecode, from files that you trust: a damaged file may crash the program or do worse";
 
-/// Reads a file; "-" is stdin.
+/// Reads a file, which is not mapped; "-" is stdin.
 ///   Errors  NotFound: it cannot be opened or read. InvalidArgument: it holds bytecode, or text with bytecode behind
 ///           it, which is not allowed. The messages name the file.
 absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> readModuleFile(const std::string &path, bool allowBytecode);
