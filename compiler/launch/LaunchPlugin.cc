@@ -1,7 +1,8 @@
 #include "compiler/launch/LaunchPlugin.h"
 
+#include "runtime/io/InstalledFile.h"
+
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
@@ -16,9 +17,9 @@ namespace {
 /// program or where the build puts it. If another workspace uses Splitcast as a
 /// repository, it is among the runfiles of the program.
 std::string findLibrary() {
-  if (const char *named = std::getenv("SPLITCAST_CUDA_BACKEND"); named && *named)
-    return named;
   std::error_code error;
+  if (const char *named = std::getenv("SPLITCAST_CUDA_BACKEND"); named && *named)
+    return std::filesystem::absolute(named, error); // dlopen would look for a name without a slash elsewhere
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::filesystem::path directory = program.parent_path();
   const std::string name = "libsplitcast-cuda.so", runfiles = program.filename().string() + ".runfiles";
@@ -32,26 +33,14 @@ std::string findLibrary() {
 }
 
 /// Returns an error if somebody else may have written the library, whose code is
-/// executed: it is trusted as much as the code that loads it, which is this. (If
-/// it is missing, dlopen says so.)
+/// executed. (If it is missing, dlopen says so.)
 absl::Status checkLibrary(const std::string &path) {
-  static const char here = 0;
-  Dl_info loader{};
-  struct stat own{}, found{};
-  const bool isKnown = (dladdr(&here, &loader) != 0 && stat(loader.dli_fname, &own) == 0) ||
-                       stat("/proc/self/exe", &own) == 0; // of a program that was found in PATH
-  if (!isKnown)
-    own = {};
+  struct stat found{};
   if (stat(path.c_str(), &found) != 0)
     return absl::OkStatus();
-  const bool isOurs = found.st_uid == 0 || found.st_uid == geteuid() || found.st_uid == own.st_uid;
-  const mode_t others = S_IWOTH | (found.st_gid == own.st_gid && (own.st_mode & S_IWGRP) ? 0 : S_IWGRP);
-  if (S_ISREG(found.st_mode) && isOurs && !(found.st_mode & others))
+  const std::string why = runtime::whyNotInstalled(found);
+  if (why.empty())
     return absl::OkStatus();
-  const std::string why = !S_ISREG(found.st_mode) ? "is not a regular file"
-                          : !isOurs
-                              ? absl::StrCat("belongs to user ", found.st_uid, ", which is neither root nor this one")
-                              : absl::StrFormat("may be written by others (mode %03o)", found.st_mode & 0777);
   return absl::FailedPreconditionError(absl::StrCat("the backend for GPUs is not loaded, since its code would be "
                                                     "executed: '",
                                                     path, "' ", why,

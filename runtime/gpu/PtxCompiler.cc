@@ -2,6 +2,7 @@
 
 #include "runtime/api/StatusMacros.h"
 #include "runtime/codegen/LlvmCodegen.h"
+#include "runtime/io/InstalledFile.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -12,6 +13,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Linker/Linker.h"
+#include "llvm/Support/MemoryBufferRef.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 
@@ -54,8 +56,18 @@ absl::Status linkLibdevice(llvm::Module &module, const std::string &path) {
   if (path.empty())
     return absl::FailedPreconditionError(absl::StrCat("kernels need libdevice for ", absl::StrJoin(missing, ", "),
                                                       ", but no CUDA toolkit was found; set CUDA_HOME to one"));
+  constexpr int64_t kMostBytes = 64 << 20; // toolkits have half a megabyte
+  absl::StatusOr<std::string> contents = readInstalledFile(path, kMostBytes);
+  if (!contents.ok())
+    return absl::Status(
+        contents.status().code(),
+        absl::StrCat("libdevice is not linked, since its code would be executed in kernels: ",
+                     std::string(contents.status().message()),
+                     "; install the CUDA toolkit again as this user or as root, or set CUDA_HOME to your "
+                     "own"));
   llvm::SMDiagnostic error;
-  std::unique_ptr<llvm::Module> library = llvm::parseIRFile(path, error, module.getContext());
+  std::unique_ptr<llvm::Module> library =
+      llvm::parseIR(llvm::MemoryBufferRef(*contents, path), error, module.getContext());
   if (!library)
     return absl::InvalidArgumentError(absl::StrCat("'", path, "' cannot be read: ", error.getMessage().str()));
   library->setDataLayout(module.getDataLayout());

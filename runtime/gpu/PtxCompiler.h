@@ -47,7 +47,8 @@ void buildNvvmPipeline(mlir::OpPassManager &passes, const PtxTarget &target);
 ///   Numerics  There is no fast math and no contraction; square roots and divisions are rounded to nearest. exp and
 ///             tanh of f32 use the chip's units (MathUnits.h).
 ///   Errors    InvalidArgument: the message has the compiler's diagnostics. FailedPrecondition: a kernel needs
-///             libdevice, and there is none.
+///             libdevice, and there is none, or others may have written it (runtime/io/InstalledFile.h). Unavailable:
+///             it cannot be read.
 absl::StatusOr<std::string> compileToPtx(GpuProgram &program, const PtxTarget &target);
 
 } // namespace splitcast::runtime

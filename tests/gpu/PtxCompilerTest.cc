@@ -1,10 +1,12 @@
 // What LLVM 19 must be told, or kept from, so that its PTX is right.
 #include "runtime/gpu/PtxCompiler.h"
 #include "runtime/gpu/GpuProgram.h"
+#include "tests/runtime/io/TempDir.h"
 
 #include "mlir/Parser/Parser.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 namespace splitcast::gpu_tests {
 namespace {
@@ -73,6 +75,50 @@ TEST(PtxCompilerTest, VectorsExtendToF64) {
     })");
   EXPECT_NE(ptx.find("ld.global.nc.v4.f32"), std::string::npos) << ptx;
   EXPECT_NE(ptx.find("cvt.f64.f32"), std::string::npos) << ptx;
+}
+
+/// Sines are libdevice's. This one is text, which LLVM reads as it reads bitcode.
+constexpr char kLibdevice[] = "define double @__nv_sin(double %x) {\n  ret double %x\n}\n";
+
+absl::StatusOr<std::string> ptxOfSine(const std::string &libdevice) {
+  mlir::DialectRegistry registry;
+  runtime::registerGpuKernelDialects(registry);
+  mlir::MLIRContext context(registry);
+  const auto module = mlir::parseSourceString<mlir::ModuleOp>(R"(
+    func.func @sine(%x: memref<32xf64>, %to: memref<32xf64>) {
+      %c1 = arith.constant 1 : index
+      %c32 = arith.constant 32 : index
+      gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+                 threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+        %v = memref.load %x[%tx] : memref<32xf64>
+        %s = math.sin %v : f64
+        memref.store %s, %to[%tx] : memref<32xf64>
+        gpu.terminator
+      }
+      return
+    })",
+                                                              &context);
+  auto program = runtime::cutIntoLaunches(*module);
+  return program.ok() ? runtime::compileToPtx(*program, {"sm_90", "+ptx80", libdevice}) : program.status();
+}
+
+/// What is linked into kernels is executed, so others must not be able to write it.
+TEST(PtxCompilerTest, LinksLibdeviceThatNobodyElseMayWrite) {
+  const runtime::TempDir dir;
+  const std::string path = dir.write("libdevice.10.bc", kLibdevice), fifo = dir.path("fifo");
+  const auto ptx = ptxOfSine(path);
+  ASSERT_TRUE(ptx.ok()) << ptx.status();
+  EXPECT_NE(ptx->find("st.global.f64"), std::string::npos) << *ptx;
+  ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  for (const auto &[found, says] : {std::pair{path, "may be written by others (mode 666)"},
+                                    {fifo, "is not a regular file"},
+                                    {std::string(), "no CUDA toolkit was found"}})
+    runtime::expectError(ptxOfSine(found).status(), absl::StatusCode::kFailedPrecondition, {says, "CUDA_HOME"});
+  runtime::expectError(ptxOfSine(dir.path("none")).status(), absl::StatusCode::kUnavailable,
+                       {"libdevice is not linked", dir.path("none"), "cannot be opened"});
+  runtime::expectError(ptxOfSine(dir.write("bad", "no module")).status(), absl::StatusCode::kInvalidArgument,
+                       {"cannot be read"});
 }
 
 TEST(PtxCompilerTest, RefusesOtherChips) {

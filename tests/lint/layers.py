@@ -46,7 +46,7 @@ MAY_USE = {
     "runtime/host": {"runtime/api", "runtime/workers", "runtime/host/calls", "runtime/host/jit"},
     "runtime/mpi": {"runtime/api", "runtime/process"},
     "runtime/tcp": {"runtime/api", "runtime/process"},
-    "runtime/gpu": {"runtime/api", "runtime/codegen", "dialects/exec"} | ALGEBRA,
+    "runtime/gpu": {"runtime/api", "runtime/codegen", "runtime/io", "dialects/exec"} | ALGEBRA,
     "runtime/cuda": {"runtime/api", "runtime/gpu", "runtime/process", "dialects/exec"},
     "runtime/nccl": {"runtime/api", "runtime/gpu", "runtime/cuda", "runtime/process"} | COLLECTIVES,
     # The one place that knows all kinds of jobs.
