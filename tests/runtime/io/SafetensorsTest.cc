@@ -348,6 +348,23 @@ TEST(SafetensorsWriterTest, RefusesBadTensors) {
   EXPECT_TRUE(dir.contents().empty());
 }
 
+/// What is written can be read: both ends have one limit.
+TEST(SafetensorsWriterTest, RefusesLongHeaders) {
+  TempDir dir;
+  const auto tensorsWith = [](size_t headerBytes) {
+    const size_t others = ("{\"\":" + entry("I8", "[1]", "[0,1]") + "}").size();
+    return std::vector<TensorToStore>{{std::string(headerBytes - others, 'n'), ElementType::I8, {1}}};
+  };
+  auto most = SafetensorsWriter::create(dir.path("most"), tensorsWith(kMaxSafetensorsHeaderBytes));
+  ASSERT_TRUE(most.ok()) << most.status();
+  EXPECT_TRUE(SafetensorsFile::open(most->temporaryPath()).ok());
+  const auto before = dir.contents().size();
+  expectError(SafetensorsWriter::create(dir.path("c"), tensorsWith(kMaxSafetensorsHeaderBytes + 1)).status(),
+              StatusCode::kInvalidArgument,
+              {dir.path("c"), "cannot be written", "would have 20000008 bytes", "at most 20000000", "fewer tensors"});
+  EXPECT_EQ(dir.contents().size(), before);
+}
+
 TEST(SafetensorsWriterTest, RefusesWritesOutside) {
   TempDir dir;
   auto writer = SafetensorsWriter::create(dir.path("c"), {{"a", ElementType::F32, {2}}});
