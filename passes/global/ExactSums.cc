@@ -19,6 +19,7 @@
 #include "passes/global/GroupSums.h"
 #include "passes/global/MicroBatchRows.h"
 #include "passes/global/Passes.h"
+#include "passes/global/SameElements.h"
 #include "passes/global/ScalarVariables.h"
 
 using namespace mlir;
@@ -35,7 +36,7 @@ namespace {
 class FunctionSums {
 public:
   FunctionSums(func::FuncOp function, const MicroBatchRows &rows, nn::ExactGrid grid, SymbolTable &symbols)
-      : function(function), rows(rows), grid(grid), symbols(symbols) {}
+      : function(function), rows(rows), elements(function.getBody().front()), grid(grid), symbols(symbols) {}
 
   LogicalResult rewrite() {
     SmallVector<OpOperand *> uses;
@@ -87,9 +88,10 @@ private:
   }
 
   /// Counts the elements of the sum from which something is rounded away. Only
-  /// an f64 has digits that its parts do not hold.
+  /// an f64 has digits that its parts do not hold. A sum that is computed again
+  /// for backward is no other sum.
   void countRests(Value value, Operation *before, Value scope) {
-    if (!getElementTypeOrSelf(value.getType()).isF64() || !counted.insert(value).second)
+    if (!getElementTypeOrSelf(value.getType()).isF64() || !counted.insert(elements.originalOf(value)).second)
       return;
     OpBuilder b(function.getContext());
     b.setInsertionPointAfterValue(value);
@@ -152,11 +154,12 @@ private:
 
   func::FuncOp function;
   const MicroBatchRows &rows;
+  const SameElements elements; ///< of the values before any is rewritten
   const nn::ExactGrid grid;
   SymbolTable &symbols;
   DenseMap<Value, Parts> parts;
   DenseMap<Value, Value> sums;   ///< by value: the sum for uses in no scope of an update
-  llvm::DenseSet<Value> counted; ///< values whose rests are counted
+  llvm::DenseSet<Value> counted; ///< originals of values whose rests are counted
   GroupSums ofUpdates;
   bool hasUpdates = false;
   SmallVector<Value> ofOthers;
