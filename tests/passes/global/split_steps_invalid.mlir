@@ -68,6 +68,33 @@ func.func @train(%x: tensor<12x4xf32, #S0>) -> tensor<f32> {
 
 // -----
 
+// @split_steps_c2: where a hidden dimension has as many elements as the batch has rows, a broadcast along it is not taken for
+// one along the rows where that would be wrong: it meets a whole variable. (The error is that of the strictest analysis.)
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4x2xf32>
+sbp.variable @v : tensor<2xf32>
+sbp.variable @u : tensor<12x2xf32>
+func.func @train(%x: tensor<12x4xf32, #S0>) -> tensor<f32> {
+  %w = sbp.read @w : tensor<4x2xf32>
+  %y = nn.matmul %x, %w : (tensor<12x4xf32, #S0>, tensor<4x2xf32>) -> tensor<12x2xf32>
+  %s = nn.reduce_sum %y {dims = array<i64: 0>} : (tensor<12x2xf32>) -> tensor<2xf32>
+  %b = nn.broadcast %s {dims = array<i64: 0>} : (tensor<2xf32>) -> tensor<12x2xf32>
+  // expected-error @below {{'nn.mul' op needs operand 1 of all micro-batches at once, but these are computed one after the other (it is P along micro-batches, and wanted as S(0)); compute the step in one micro-batch, or split the input that it comes from in another way}}
+  %z = nn.mul %y, %b : (tensor<12x2xf32>, tensor<12x2xf32>) -> tensor<12x2xf32>
+  %l = nn.reduce_sum %z {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
+  %v = sbp.read @v : tensor<2xf32>
+  %h = nn.broadcast %v {dims = array<i64: 0>} : (tensor<2xf32>) -> tensor<12x2xf32>
+  %u = sbp.read @u : tensor<12x2xf32>
+  %k = nn.mul %h, %u : (tensor<12x2xf32>, tensor<12x2xf32>) -> tensor<12x2xf32>
+  %m = nn.reduce_sum %k {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
+  %loss = nn.add %l, %m : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return %loss : tensor<f32>
+}
+
+// -----
+
 // @split_steps_c3: what a row gives when the step has been made.
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0 = #sbp.nd<#p, [S(0)]>
