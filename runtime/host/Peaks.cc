@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <limits>
 
 namespace splitcast::runtime {
 namespace {
@@ -18,7 +19,7 @@ constexpr int kMultiplications = 7;
 constexpr int64_t kRounds = 400'000;
 
 double bestSeconds(int tries, const std::function<void()> &run) {
-  double best = 1e9;
+  double best = std::numeric_limits<double>::infinity();
   for (int i = 0; i < tries; ++i) {
     const auto begin = std::chrono::steady_clock::now();
     run();
