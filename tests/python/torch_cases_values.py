@@ -312,6 +312,29 @@ def what_remains() -> str:
                 "% infinity": lambda y: (y % torch.inf).clamp(max=5.0)}.items():
             if not like_eager(function, x, 1e-5):
                 return f"{name} of {dtype}"
+    return slopes_of_counts()
+
+
+def slopes_of_counts() -> str:
+    """The gradient of a divisor is how often it fits, also where that is more than 1e300 times, or has no end."""
+    pairs = {torch.float64: [(1e200, 1e-105), (-1e200, 1e-105), (1e200, -1e-107), (-1e100, -1e-205), (1e200, 1e-150),
+                             (1e150, 1e-200), (3e30, 7.0), (-7.5, 2.0), (1.0, 0.0), (-1.0, 0.0), (0.0, 0.0), (0.0, 3.0)],
+             torch.float32: [(1e30, 1e-30), (-1e30, 1e-30), (1e20, 3.0), (-7.5, 2.0), (1.0, 0.0), (-1.0, 0.0), (0.0, 0.0)]}
+    for dtype, values in pairs.items():
+        dividends, divisors = torch.tensor(values, dtype=dtype).T
+        for name, function in (("%", torch.remainder), ("fmod", torch.fmod)):
+            for way in (lambda v, f=function: f(dividends, v), lambda v, f=function: f(v, v.detach() * 3.0)):
+                model, eager = Added(divisors), Added(divisors)
+
+                def loss(m: nn.Module, x: torch.Tensor, way: Any = way) -> torch.Tensor:
+                    return way(m()).sum() + 0 * x.sum()
+
+                trainer = splitcast.torch.compile(model, loss, {"x": rows()}, torch.optim.SGD(model.parameters(), 1.0))
+                trainer.step({"x": rows()})
+                loss(eager, X).backward()
+                found, expected = -trainer.state_dict()["more"], eager.more.grad
+                if not torch.allclose(found, expected, rtol=1e-6, equal_nan=True):
+                    return f"the slope of {name} in {dtype}: {found}, eager {expected}"
     return "ok"
 
 

@@ -93,17 +93,18 @@ def remainder(importer: Importer, a: Operand, b: Operand, *, towards_0: bool = F
 
     towards_0: whether that number is rounded so, not down.
     """
+    given = (a, b)
     a, b = _operands(importer, a, b)
     if is_integer(a):
         return a - sc.div(a, b) * b if towards_0 else _below(importer, a, b)[1]
-    count, remains = (_divided if towards_0 else _below)(importer, sc.stop_gradient(a), sc.stop_gradient(b))
-    distances = [each - sc.stop_gradient(each) for each in (a, b)]  # are 0, but for infinities
-    endless = importer.constant(math.inf, sc.f64)
-    is_finite = [as_type(sc.compare(sc.abs(each), endless, "lt"), sc.f64) for each in (a, b)]
-    of_a, of_b = [sc.select(finite, distance, importer.constant(0.0, sc.f64))
-                  for finite, distance in zip(is_finite, distances)]
-    limited = sc.maximum(sc.minimum(count, importer.constant(1e300, sc.f64)), importer.constant(-1e300, sc.f64))
-    return as_type(remains + of_a - sc.stop_gradient(limited) * of_b, importer.result_type())
+    of_a, of_b = sc.stop_gradient(a), sc.stop_gradient(b)
+    count, remains = (_divided if towards_0 else _below)(importer, of_a, of_b)
+    # From here on, where nothing that remains has digits, the quotient is its own count; by 0, it is infinite or no number.
+    quotient = sc.div(of_a, of_b)
+    is_counted = sc.compare(sc.abs(quotient), importer.constant(2.0**104, sc.f64), "lt")
+    slopes = (importer.constant(1.0, sc.f64), -_chosen(importer, is_counted, count, quotient))
+    return with_slopes(importer, remains, *((x, slope) for number, x, slope in zip(given, (a, b), slopes)
+                                            if not isinstance(number, (bool, int, float))))
 
 
 @op("aten.div.Tensor_mode", "aten.div.Scalar_mode", "aten.floor_divide.default", "aten.floor_divide.Scalar",
