@@ -99,7 +99,7 @@ def remainder(importer: Importer, a: Operand, b: Operand, *, towards_0: bool = F
         return a - sc.div(a, b) * b if towards_0 else _below(importer, a, b)[1]
     of_a, of_b = sc.stop_gradient(a), sc.stop_gradient(b)
     count, remains = (_divided if towards_0 else _below)(importer, of_a, of_b)
-    # From here on, where nothing that remains has digits, the quotient is its own count; by 0, it is infinite or no number.
+    # From there on, what remains has no digits, and the quotient is its own count. By 0 it is infinite or no number.
     quotient = sc.div(of_a, of_b)
     is_counted = sc.compare(sc.abs(quotient), importer.constant(2.0**104, sc.f64), "lt")
     slopes = (importer.constant(1.0, sc.f64), -_chosen(importer, is_counted, count, quotient))
