@@ -14,11 +14,16 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <functional>
+#include <future>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace splitcast {
 namespace {
@@ -156,6 +161,81 @@ TEST(Examples, RanksThatCannotMeetSayWhoTheyAre) {
   EXPECT_EQ(result.rankStatuses, (std::vector<int>{1, 1, 1})) << result.describe();
   for (int rank : {0, 1, 2})
     EXPECT_THAT(result.rankOutputs[rank], HasSubstr("rank " + std::to_string(rank) + ": error: MASTER_PORT is 'none'"));
+}
+
+/// Runs three ranks of which `odd` has another secret than the others, or none.
+JobResult runWithUnlikeSecrets(int odd, const std::string &secret, int port) {
+  Job job = byVariables(makeWorkDirectory(), 3, with(textModel(), {"--steps=2"}));
+  job.commands[0].back() = "--timeout=6";
+  for (int rank = 0; rank < 3; ++rank)
+    job.environments.push_back({{"MASTER_PORT", std::to_string(port)},
+                                {"SPLITCAST_SECRET", rank == odd ? secret : "what the other two 'know'"}});
+  return runJob(job);
+}
+
+// Rank 0 waits for the others as long as it may, since whoever was refused may be a stranger.
+TEST(Examples, RanksWithUnlikeSecretsSaySo) {
+  const std::string another = "it has another secret", lacks = "it has no secret, and this rank has one",
+                    has = "it has a secret, and this rank has none", before = "of another job, of before";
+  const struct {
+    int odd;
+    std::string secret, toldRank0, toldRefused;
+  } cases[] = {{0, before, another, another},
+               {1, before, another, another},
+               {2, before, another, another},
+               {0, "", has, lacks},
+               {2, "", lacks, has}};
+  std::vector<std::future<JobResult>> results;
+  for (const auto &one : cases) // at once: they sleep
+    results.push_back(std::async(std::launch::async, runWithUnlikeSecrets, one.odd, one.secret,
+                                 30000 + getpid() % 400 * 5 + static_cast<int>(results.size())));
+  for (size_t i = 0; i < results.size(); ++i) {
+    const auto &[odd, secret, toldRank0, toldRefused] = cases[i];
+    const JobResult result = results[i].get();
+    EXPECT_EQ(result.rankStatuses, (std::vector<int>{1, 1, 1})) << result.describe();
+    EXPECT_LT(result.seconds, 20);
+    for (int rank = 0; rank < 3; ++rank) {
+      const bool isRefused = rank != 0 && (odd == 0 || odd == rank);
+      const std::string &told = isRefused ? toldRefused : toldRank0;
+      EXPECT_THAT(result.rankOutputs[rank],
+                  HasSubstr(told + "; give all ranks of a job the same SPLITCAST_SECRET or SPLITCAST_SECRET_FILE"))
+          << "rank " << rank << ", " << odd << " is odd: " << result.describe();
+      EXPECT_EQ(result.rankOutputs[rank].find("a process that is none of this job (") != std::string::npos, isRefused);
+      EXPECT_EQ(result.rankOutputs[rank].find("within 6s; a process that calls itself rank ") != std::string::npos,
+                !isRefused);
+      EXPECT_THAT(result.rankOutputs[rank], Not(HasSubstr("step ")));
+    }
+  }
+}
+
+// Nobody reads a cache of kernels that others may have written, or adds to it; the ranks of the machine say so once.
+TEST(Examples, CachesOfOthersAreNotUsed) {
+  const std::string directory = makeWorkDirectory(), cache = directory + "/kernels";
+  const Command command = with(textModel(), {"--steps=4", "--enable-zero=stage=2"});
+  const Trained expected = train(directory, 3, with(command, {"--kernel-cache="}));
+  const std::string warning =
+      "warning: compiled kernels are not taken from the cache, or not kept for the next run: '" + cache + "': ";
+  std::vector<std::pair<std::string, std::function<bool()>>> reasons = {
+      {"has mode 777, so others may have written to it", [&] { return chmod(cache.c_str(), 0777) == 0; }}};
+  if (geteuid() == 0) // who alone gives directories away
+    reasons.emplace_back("belongs to user 65534, but this process runs as user 0",
+                         [&] { return chown(cache.c_str(), 65534, getegid()) == 0; });
+  for (const auto &[reason, prepare] : reasons) {
+    std::filesystem::create_directory(cache);
+    ASSERT_TRUE(prepare());
+    const JobResult result =
+        runIn(directory, 3, with(command, {"--kernel-cache=" + cache, "--losses=losses", "--save-variables=all"}));
+    ASSERT_TRUE(result.succeeded()) << result.describe();
+    EXPECT_EQ(readFile(directory + "/losses"), expected.losses);
+    EXPECT_TRUE(readFile(directory + "/all") == expected.variables);
+    const std::string all = result.describe();
+    EXPECT_THAT(all, HasSubstr(warning + reason));
+    EXPECT_EQ(all.find("warning: ", all.find(warning) + 1), std::string::npos) << all;
+    EXPECT_TRUE(std::filesystem::is_empty(cache)) << reason;
+    std::filesystem::remove_all(cache);
+  }
+  ASSERT_TRUE(runIn(directory, 3, with(command, {"--kernel-cache=" + cache})).succeeded());
+  EXPECT_FALSE(std::filesystem::is_empty(cache)) << "no kernels are kept";
 }
 
 /// Makes all values of a file of f32 variables multiples of 1/64, and so their products with small integers and the

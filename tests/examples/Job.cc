@@ -17,12 +17,14 @@
 namespace splitcast {
 namespace {
 
-/// Runs as a rank: notes its process id, its output and its exit status in the directory $1, changes to $2 and runs the
-/// rest. It outlives SIGTERM, which mpirun sends to all ranks when one has failed, to see how the program ends.
+/// Runs as a rank: notes its process id, its output and its exit status in the directory $1, in which it finds its
+/// variables, changes to $2 and runs the rest. It outlives SIGTERM, which mpirun sends to all ranks when one has
+/// failed, to see how the program ends.
 constexpr char kRankScript[] = R"(
 notes=$1 directory=$2
 shift 2
 rank=${OMPI_COMM_WORLD_RANK:-${RANK:-0}}
+[ ! -f "$notes/environment.$rank" ] || . "$notes/environment.$rank"
 trap : TERM
 (cd "$directory" && exec sh -c 'echo $$ >"$0" && exec "$@"' "$notes/pid.$rank" "$@") >"$notes/output.$rank" 2>&1
 status=$?
@@ -74,6 +76,21 @@ std::vector<std::string> launcherCommand(const Job &job, const std::string &note
     words.insert(words.end(), rank.begin(), rank.end());
   }
   return words;
+}
+
+/// Writes what kRankScript reads.
+void writeEnvironments(const Job &job, const std::string &notes) {
+  const int64_t ranks = job.environments.empty() ? 0 : std::max<int64_t>(1, job.ranks);
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    std::string text;
+    for (const auto &[name, value] : job.environments.size() == 1 ? job.environments[0] : job.environments.at(rank)) {
+      text += "export " + name + "='";
+      for (char byte : value)
+        text += byte == '\'' ? std::string(R"('\'')") : std::string(1, byte);
+      text += "'\n";
+    }
+    writeFile(notes + "/environment." + std::to_string(rank), text);
+  }
 }
 
 int numberIn(const std::string &path, int otherwise) {
@@ -163,6 +180,7 @@ std::string JobResult::describe() const {
 
 JobResult runJob(const Job &job) {
   std::string notes = makeDirectory();
+  writeEnvironments(job, notes);
   SessionDirectory session;
   JobResult result;
   auto begin = std::chrono::steady_clock::now();

@@ -20,6 +20,8 @@ struct Job {
   int64_t ranks = 0;
   /// Whether the ranks are started without mpirun, with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT set.
   bool byVariables = false;
+  /// Variables that are set besides those of this process: the same for all ranks, or those of each rank.
+  std::vector<std::map<std::string, std::string>> environments;
   /// The working directory of the ranks.
   std::string directory;
   /// The time after which all processes are killed, and the time without a word from any of them.

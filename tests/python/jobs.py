@@ -27,12 +27,17 @@ def write(text):
     return file.name
 
 
+def start_as_torchrun_does(ranks, program, port, *arguments, stderr=None):
+    """The processes; each rank told by the environment who it is."""
+    return [subprocess.Popen([sys.executable, program, *arguments], stdout=subprocess.PIPE, stderr=stderr,
+                             universal_newlines=True,
+                             env=dict(ENVIRONMENT, RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank),
+                                      MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)))
+            for rank in range(ranks)]
+
+
 def run_as_torchrun_does(ranks, text, port):
-    """Their stdouts; each rank told by the environment who it is."""
-    program = write(text)
-    processes = [subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE, universal_newlines=True,
-                                  env=dict(ENVIRONMENT, RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank),
-                                           MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)))
-                 for rank in range(ranks)]
+    """Their exit statuses and stdouts."""
+    processes = start_as_torchrun_does(ranks, write(text), port)
     outputs = [process.communicate(timeout=60)[0] for process in processes]
     return [process.returncode for process in processes], outputs

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
 """What goes wrong on one rank alone is an error on all, and never mixes their values."""
+import concurrent.futures
+import os
+import subprocess
 import time
 import unittest
 
@@ -21,6 +24,7 @@ for name, factor in (("f", 1.0), ("g", 1000.0), ("h", 1.0)):
 session = graph.compile()
 x = np.arange(12, dtype=np.float32)
 print("f", session.run("f", whole=True, x=x)["sum"], flush=True)
+sc.exchange("f")  # all have printed it before any rank fails, which would end the others
 for attempt in range(2):
     try:
         print("mixed", session.run("g" if sc.rank() != 1 else "OTHER", whole=True, x=x))
@@ -126,6 +130,28 @@ except sc.Error as error:
     raise
 """
 
+# One of three ranks has another secret than the others, or none.
+SECRETS = """
+import os
+import sys
+
+odd, secret = int(sys.argv[1]), sys.argv[2]
+os.environ["SPLITCAST_SECRET"] = secret if int(os.environ["RANK"]) == odd else "what the other two know"
+import splitcast as sc
+
+sc.init(timeout=6)
+print("went on", sc.exchange("text"), flush=True)
+"""
+
+
+def with_unlike_secrets(odd, secret, port):
+    """The exit statuses and stderrs of three ranks, and the seconds until all had ended."""
+    begin = time.monotonic()
+    ranks = jobs.start_as_torchrun_does(3, jobs.write(SECRETS), port, str(odd), secret, stderr=subprocess.PIPE)
+    outputs = [rank.communicate(timeout=60) for rank in ranks]
+    assert not any(output for output, _ in outputs), outputs
+    return [rank.returncode for rank in ranks], [errors for _, errors in outputs], time.monotonic() - begin
+
 
 class SessionsOfRanks(unittest.TestCase):
 
@@ -184,6 +210,38 @@ class SessionsOfRanks(unittest.TestCase):
         self.assertEqual(len(losses), 2, result.stdout)
         self.assertEqual(losses[0], losses[1])
         self.assertEqual(len(set(losses[0])), 3)
+
+    def test_with_unlike_secrets_say_so_on_all_ranks(self):
+        """Rank 0 waits for the others as long as it may, since who was refused may be a stranger."""
+        advice = "give all ranks of a job the same SPLITCAST_SECRET or SPLITCAST_SECRET_FILE"
+        cases = [(0, "of another job, of before"), (1, "of another job, of before"), (2, "of another job, of before"),
+                 (1, ""), (0, "")]
+        first = 32000 + os.getpid() % 150 * len(cases)
+        with concurrent.futures.ThreadPoolExecutor(len(cases)) as pool:  # which sleep
+            results = [pool.submit(with_unlike_secrets, *case, first + i) for i, case in enumerate(cases)]
+        for (odd, secret), result in zip(cases, results):
+            with self.subTest(odd=odd, secret=secret):
+                statuses, errors, seconds = result.result()
+                self.assertEqual(statuses, [1, 1, 1], errors)
+                self.assertLess(seconds, 20, errors)
+                lacks, has = ("it has no secret, and this rank has one", "it has a secret, and this rank has none")
+                to_rank_0 = "it has another secret" if secret else has if odd == 0 else lacks
+                to_refused = "it has another secret" if secret else lacks if odd == 0 else has
+                for rank, text in enumerate(errors):
+                    is_refused = rank != 0 and odd in (0, rank)
+                    self.assertRegex(text, f"Error: .*{to_refused if is_refused else to_rank_0}; {advice}", errors)
+                    self.assertEqual("a process that is none of this job" in text, is_refused, errors)
+                    self.assertEqual("was refused: " in text, not is_refused, errors)
+                missing = "ranks 1, 2 of 3" if odd == 0 else f"rank {odd} of 3"
+                self.assertIn(f"{missing} did not connect", errors[0])
+
+    def test_with_unlike_secrets_end_with_their_launcher(self):
+        result = jobs.run(3, SECRETS, 1, "of another job, of before", launcher=jobs.LAUNCH)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertRegex(result.stderr, "Error: rank 1 of 3 has found .*it has another secret; give all ranks")
+        self.assertIn("rank 1 has failed (exit status 1), which ends the job", result.stderr)
+        self.assertNotIn("did not end within", result.stderr)
 
 
 if __name__ == "__main__":
