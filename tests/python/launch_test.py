@@ -9,6 +9,7 @@ ignores SIGTERM or have ended; and then one event. 12 are drawn; LAUNCH_SCHEDULE
 import concurrent.futures
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -63,8 +64,23 @@ while True:
             os.kill(os.getpid(), int(argument))
     time.sleep(0.02)
 """
+# Rank 1 fails before it joins: at once, or when rank 0 listens for it. The clock is the same for all processes.
+WAITS = """
+import os, sys, time
+if os.environ["RANK"] == "1":
+    listens = f":{int(os.environ['MASTER_PORT']):04X} 00000000:0000 0A"
+    while sys.argv[1] == "1" and listens not in open("/proc/net/tcp").read():
+        time.sleep(0.02)
+    sys.exit(f"no module named foo, at {time.monotonic()}")
+import splitcast as sc
+sc.init(timeout=90)
+sc.exchange("a")
+"""
 KINDS = ["works", "works", "ignores", "stopped", "child", "ended"]
 EVENTS = ["exits", "killed", "told", "launcher"]
+# Signals of which a process dies that expects none of them, as the launcher does.
+DEADLY = [signal.SIGKILL, signal.SIGSEGV, signal.SIGQUIT, signal.SIGABRT, signal.SIGBUS, signal.SIGUSR1, signal.SIGUSR2,
+          signal.SIGALRM, signal.SIGXCPU]
 SCHEDULES = int(os.environ.get("LAUNCH_SCHEDULES", "12"))
 SEED = int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit() else random.SystemRandom().randrange(10**6)
 
@@ -135,9 +151,9 @@ def draw(rng):
     event = rng.choice(EVENTS)
     argument = {
         "exits": rng.randint(1, 120),
-        "killed": rng.choice([signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT]),
+        "killed": rng.choice(DEADLY),
         "told": rng.choice([signal.SIGINT, signal.SIGTERM, signal.SIGHUP]),
-        "launcher": rng.choice([signal.SIGKILL, signal.SIGSEGV, signal.SIGQUIT]),
+        "launcher": rng.choice(DEADLY),
     }[event]
     return kinds, event, victim, int(argument)
 
@@ -178,6 +194,12 @@ class LaunchTest(unittest.TestCase):
             for schedule, problems in zip(schedules, pool.map(problems_of, schedules)):
                 self.assertEqual(problems, [], f"seed {SEED}: {schedule}")
 
+    def test_leaves_no_rank_whatever_signal_it_dies_of(self):
+        with concurrent.futures.ThreadPoolExecutor(len(DEADLY)) as pool:
+            for number, problems in zip(DEADLY, pool.map(
+                    lambda number: problems_of((["works", "child"], "launcher", 0, int(number))), DEADLY)):
+                self.assertEqual(problems, [], number.name)
+
     def test_sees_a_failure_while_rank_0_lives(self):
         for victim in (1, 2):
             job = Started(["works"] * 3, "exits", victim, 40 + victim, quick=False)
@@ -193,15 +215,21 @@ class LaunchTest(unittest.TestCase):
         self.assertEqual(started.end()[:2], (0, ""))
 
     def test_ends_ranks_that_wait_for_one_that_fails_before_it_joins(self):
-        text = "import os, sys\nif os.environ['RANK'] == '1': sys.exit('no module named foo')\n" \
-               "import splitcast as sc\nsc.init(timeout=90)\nsc.exchange('a')\n"
-        begin = time.monotonic()
-        result = subprocess.run([sys.executable, "-m", "splitcast.launch", "-n", "2", jobs.write(text)],
-                                env=jobs.ENVIRONMENT, stderr=subprocess.PIPE, text=True, timeout=60)
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("no module named foo", result.stderr)
-        self.assertIn("rank 1 has failed (exit status 1)", result.stderr)
-        self.assertLess(time.monotonic() - begin, 15)
+        """Half a second later, whether rank 0 has begun to wait or not."""
+        for waits in (False, True):
+            begin = time.monotonic()
+            result = jobs.run(2, WAITS, int(waits), launcher=jobs.LAUNCH)
+            end = time.monotonic()
+            self.assertEqual(result.returncode, 1)
+            died = re.search(r"^no module named foo, at (\S+)$", result.stderr, re.MULTILINE)
+            self.assertIsNotNone(died, result.stderr)
+            self.assertIn("rank 1 has failed (exit status 1)", result.stderr)
+            self.assertNotIn("did not end within", result.stderr)  # as it was told, without being killed
+            if waits:
+                self.assertRegex(result.stderr, "Error: .*told to end by SIGTERM, while rank 0 waited for rank 1")
+            self.assertGreater(end - float(died[1]), 0.5)
+            self.assertLess(end - float(died[1]), 4)
+            self.assertLess(end - begin, 15)
 
     def test_of_torchrun_leaves_no_rank_when_its_agent_dies(self):
         rank = jobs.write("import os, time\nimport splitcast as sc\nsc.init()\nprint(os.getpid(), flush=True)\n"
