@@ -2,7 +2,8 @@
 //
 // A directory belongs to the job that began last. A job that is stopped (SIGSTOP) at a random moment, often while it
 // writes, goes on when its successor has ended: it fails, names the successor, and changes nothing that this one has
-// written. The same for a job that was never stopped, and for two that begin together. The seed is printed.
+// written. The same for a job that was never stopped, for two that begin together, and for a third that resumes while
+// one of these two saves. The seed is printed.
 //
 //===----------------------------------------------------------------------===//
 #include "tests/examples/TrainingRuns.h"
@@ -35,17 +36,21 @@ Command gptOf(int64_t ranks, int64_t stage, int64_t steps, const std::vector<std
               arguments);
 }
 
-/// The newest step of any checkpoint; 0 without one.
-int64_t newestStep(const std::string &directory) {
-  int64_t newest = 0;
+/// The largest number that follows `prefix` in the name of a file of JSON; 0 without one.
+int64_t largestIn(const std::string &directory, const std::string &prefix) {
+  int64_t largest = 0;
   std::error_code error;
   for (auto entry = std::filesystem::directory_iterator(directory, error);
        !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
     if (const std::string name = entry->path().filename().string();
-        absl::StartsWith(name, "step-") && absl::EndsWith(name, ".json"))
-      newest = std::max<int64_t>(newest, std::atoll(name.c_str() + 5));
-  return newest;
+        absl::StartsWith(name, prefix) && absl::EndsWith(name, ".json"))
+      largest = std::max<int64_t>(largest, std::atoll(name.c_str() + prefix.size()));
+  return largest;
 }
+
+/// The newest step of any checkpoint, and the job that began last; 0 without one.
+int64_t newestStep(const std::string &directory) { return largestIn(directory, "step-"); }
+int64_t newestJob(const std::string &directory) { return largestIn(directory, "job-"); }
 
 /// Whether a file is being written that gets the name of a checkpoint next.
 bool isWriting(const std::string &directory) {
@@ -69,11 +74,12 @@ std::map<std::string, std::string> filesOf(const std::string &directory, int64_t
 /// A job beside this thread, whose ranks can be stopped.
 class RunningJob {
 public:
-  RunningJob(const std::string &directory, int64_t ranks, const Command &command) : ranks(ranks) {
+  RunningJob(const std::string &directory, int64_t ranks, const Command &command, int64_t limitSeconds = 100)
+      : ranks(ranks) {
     job.commands = {with(command, {"--timeout=60"})};
     job.ranks = ranks;
     job.directory = directory;
-    job.limitSeconds = 100;
+    job.limitSeconds = static_cast<double>(limitSeconds);
     job.watch = [this](const std::map<int64_t, int> &pids) { look(pids); };
     thread = std::thread([this] {
       result = runJob(job);
@@ -131,7 +137,22 @@ void expectLost(const JobResult &result, int64_t winner) {
   }
 }
 
-/// A job, and a successor that begins while the first one trains or is stopped.
+/// What all ranks of a job say that has lost to `winner` or to one before it, or was refused: it does not resume, and
+/// found checkpoints. Returns whether it has lost to `winner`.
+bool expectLostOrRefused(const JobResult &result, int64_t winner) {
+  EXPECT_GT(result.exitStatus, 0) << result.describe();
+  std::vector<std::string> reasons = {"continue from it with --resume=c"};
+  for (int64_t job = 2; job <= winner; ++job)
+    reasons.push_back(absl::StrCat("now belongs to job ", job, " (process "));
+  for (const std::string &reason : reasons)
+    if (std::all_of(result.rankOutputs.begin(), result.rankOutputs.end(),
+                    [&](const std::string &output) { return absl::StrContains(output, reason); }))
+      return reason == reasons.back();
+  ADD_FAILURE() << "the ranks do not all give one of the reasons: " << result.describe();
+  return false;
+}
+
+/// A job or two, and a successor that begins while one of them trains or is stopped.
 class Succession {
 public:
   explicit Succession(std::mt19937 &random) : random(random), directory(makeWorkDirectory()) {}
@@ -142,12 +163,12 @@ public:
     RunningJob first(directory, ranks, firstOf(ranks, kForever));
     ASSERT_TRUE(first.stop(atRandomMoment(/*milliseconds=*/400)));
     const int64_t steps = newestStep(checkpoints) + 40;
-    runSecond(steps);
+    runSuccessor(steps);
     const std::map<std::string, std::string> written = filesOf(checkpoints, 2);
     EXPECT_EQ(written.size(), 6u);
     expectLost(first.wait(), 2);
     EXPECT_EQ(filesOf(checkpoints, 2), written);
-    runThird(steps);
+    resumeAfterwards(steps);
   }
 
   /// The first job trains and saves until it finds the second, and has `steps` steps to do. Returns whether it found
@@ -155,17 +176,45 @@ public:
   bool runBesideEachOther(int64_t steps) {
     const int64_t ranks = draw(3);
     RunningJob first(directory, ranks, firstOf(ranks, steps));
-    const std::function<bool()> isTime = atRandomMoment(/*milliseconds=*/50);
-    for (const auto limit = Clock::now() + std::chrono::seconds(60); !isTime() && Clock::now() < limit;)
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    runSecond(steps);
+    waitUntil(atRandomMoment(/*milliseconds=*/50));
+    runSuccessor(steps);
     const std::map<std::string, std::string> written = filesOf(checkpoints, 2);
     const JobResult result = first.wait();
     EXPECT_EQ(filesOf(checkpoints, 2), written);
-    runThird(steps);
+    resumeAfterwards(steps);
     if (result.succeeded())
       return false;
     expectLost(result, 2);
+    return true;
+  }
+
+  /// Two jobs begin together, and train and save until one of them finds the third, which resumes, or have done `steps`
+  /// steps. Returns whether neither had ended before.
+  bool runThree(int64_t steps) {
+    const auto command = [&](const std::string &variables) {
+      return jobOf(2, steps, {"--checkpoint-every=1", "--save-variables=" + variables});
+    };
+    constexpr int64_t kLimitSeconds = 240; // three jobs share the processors
+    RunningJob one(directory, 2, command("one"), kLimitSeconds);
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 100));
+    RunningJob other(directory, 2, command("other"), kLimitSeconds);
+    waitUntil(atRandomMoment(/*milliseconds=*/50));
+    runSuccessor(steps, kLimitSeconds);
+    const int64_t winner = newestJob(checkpoints);
+    EXPECT_GE(winner, 2); // one of the two may have been refused
+    const std::map<std::string, std::string> written = filesOf(checkpoints, winner);
+    const std::pair<JobResult, std::string> results[] = {{one.wait(), "/one"}, {other.wait(), "/other"}};
+    EXPECT_EQ(filesOf(checkpoints, winner), written);
+    resumeAfterwards(steps);
+    int64_t found = 0;
+    for (const auto &[result, variables] : results) {
+      if (result.succeeded()) // it had ended when the third began
+        return false;
+      EXPECT_FALSE(std::filesystem::exists(directory + variables)) << result.describe();
+      found += expectLostOrRefused(result, winner) ? 1 : 0;
+    }
+    EXPECT_GT(found, 0) << "nobody names job " << winner << ": " << results[0].first.describe()
+                        << results[1].first.describe();
     return true;
   }
 
@@ -176,22 +225,28 @@ private:
   }
   Command firstOf(int64_t ranks, int64_t steps) { return jobOf(ranks, steps, {"--checkpoint-every=1"}); }
 
-  void runSecond(int64_t steps) {
+  void runSuccessor(int64_t steps, int64_t limitSeconds = 120) {
     const int64_t ranks = draw(3);
-    const JobResult second =
+    const JobResult successor =
         runIn(directory, ranks,
-              jobOf(ranks, steps, {"--resume=c", "--checkpoint-every=1", "--keep=3", "--save-variables=second"}));
-    EXPECT_TRUE(second.succeeded()) << second.describe();
+              jobOf(ranks, steps, {"--resume=c", "--checkpoint-every=1", "--keep=3", "--save-variables=successor"}),
+              limitSeconds);
+    EXPECT_TRUE(successor.succeeded()) << successor.describe();
   }
 
-  /// Who resumes goes on from the second job's last step, and has what was trained without any stop.
-  void runThird(int64_t steps) {
+  /// Who resumes goes on from the successor's last step, and has what was trained without any stop.
+  void resumeAfterwards(int64_t steps) {
     const int64_t ranks = draw(3);
-    const JobResult third = runIn(directory, ranks, jobOf(ranks, steps, {"--resume=c", "--save-variables=third"}));
-    EXPECT_TRUE(third.succeeded()) << third.describe();
-    EXPECT_EQ(readFile(directory + "/third"), readFile(directory + "/second")) << "not the second job's variables";
+    const JobResult resumed = runIn(directory, ranks, jobOf(ranks, steps, {"--resume=c", "--save-variables=resumed"}));
+    EXPECT_TRUE(resumed.succeeded()) << resumed.describe();
+    EXPECT_EQ(readFile(directory + "/resumed"), readFile(directory + "/successor")) << "not the successor's variables";
     const Trained whole = train(directory, 2, gptOf(2, 1, steps, {}));
-    EXPECT_EQ(readFile(directory + "/third"), whole.variables);
+    EXPECT_EQ(readFile(directory + "/resumed"), whole.variables);
+  }
+
+  static void waitUntil(const std::function<bool()> &isTime) {
+    for (const auto limit = Clock::now() + std::chrono::seconds(60); !isTime() && Clock::now() < limit;)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 
   /// Returns what holds from up to so many milliseconds after the first checkpoint on; mostly while one is written.
@@ -250,14 +305,21 @@ TEST(CheckpointOwner, TwoBeginTogether) {
     const bool firstWins = results[0].succeeded();
     EXPECT_NE(firstWins, results[1].succeeded()) << results[0].describe() << results[1].describe();
     const JobResult &lost = results[firstWins ? 1 : 0];
-    EXPECT_TRUE(absl::StrContains(lost.describe(), "now belongs to job 2 (process ") ||
-                absl::StrContains(lost.describe(), "continue from it with --resume=c"))
-        << lost.describe();
+    (void)expectLostOrRefused(lost, newestJob(directory + "/c"));
     EXPECT_FALSE(std::filesystem::exists(directory + (firstWins ? "/second" : "/first")));
     const JobResult resumed = runIn(directory, 1, gptOf(1, 0, 30, {"--resume=c", "--save-variables=resumed"}));
     ASSERT_TRUE(resumed.succeeded()) << resumed.describe();
     EXPECT_EQ(readFile(directory + "/resumed"), readFile(directory + (firstWins ? "/first" : "/second")));
   }
+}
+
+/// The third goes on from what the winner of the two has saved; both others have lost.
+TEST(CheckpointOwner, AThirdBeginsWhileTheWinnerOfTwoSaves) {
+  std::mt19937 random(seedOf());
+  int64_t steps = 150;
+  for (int round = 0; round < (ROUNDS + 1) / 2 && !HasFailure(); ++round)
+    for (int attempt = 0; !Succession(random).runThree(steps) && !HasFailure(); ++attempt, steps *= 2)
+      ASSERT_LT(attempt, 6) << "the winner of the two always ends before the third begins";
 }
 
 } // namespace
