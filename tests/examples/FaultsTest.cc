@@ -47,13 +47,15 @@ struct Schedule {
   int signal; ///< by which a rank ends
   int64_t ranks, stage, victim;
   bool byVariables;    ///< the ranks meet over sockets, without mpirun
+  std::string secret;  ///< what they then have in common; it may be empty
   bool whileSaving;    ///< waits until a checkpoint is written
   double afterSeconds; ///< from when the victim has begun
 
   std::string describe() const {
     return absl::StrCat(kFaults[static_cast<int>(fault)].second, " (rank ", victim, " of ", ranks, ", signal ", signal,
                         ", stage ", stage, byVariables ? ", over sockets" : ", by mpirun",
-                        whileSaving ? ", while saving" : "", ", after ", afterSeconds, " s)");
+                        secret.empty() ? "" : " with a secret", whileSaving ? ", while saving" : "", ", after ",
+                        afterSeconds, " s)");
   }
 };
 
@@ -70,6 +72,8 @@ Schedule draw(std::mt19937 &random) {
   schedule.stage = below(4);
   schedule.victim = below(schedule.ranks);
   schedule.byVariables = below(2) == 0 && schedule.fault != Fault::Launcher;
+  if (schedule.byVariables && below(2) == 0)
+    schedule.secret = absl::StrFormat("%016x%016x", random(), random());
   schedule.whileSaving = below(3) == 0;
   schedule.afterSeconds = static_cast<double>(below(1200)) / 1000;
   return schedule;
@@ -217,6 +221,8 @@ public:
     Disturbance disturbance(schedule, directory);
     Job job = jobOf(schedule.ranks, schedule.stage);
     job.byVariables = schedule.byVariables;
+    if (!schedule.secret.empty())
+      job.environments = {{{"SPLITCAST_SECRET", schedule.secret}}};
     job.watch = [&](const std::map<int64_t, int> &pids) { disturbance.look(pids); };
     const JobResult result = runJob(job);
     std::cout << absl::StrFormat("%5.1f s: ", result.seconds) << schedule.describe() << std::endl;
