@@ -166,7 +166,7 @@ TEST(Examples, RanksThatCannotMeetSayWhoTheyAre) {
 /// Runs three ranks of which `odd` has another secret than the others, or none.
 JobResult runWithUnlikeSecrets(int odd, const std::string &secret, int port) {
   Job job = byVariables(makeWorkDirectory(), 3, with(textModel(), {"--steps=2"}));
-  job.commands[0].back() = "--timeout=6";
+  job.commands[0].back() = "--timeout=15"; // in which all begin, on a busy machine, too
   for (int rank = 0; rank < 3; ++rank)
     job.environments.push_back({{"MASTER_PORT", std::to_string(port)},
                                 {"SPLITCAST_SECRET", rank == odd ? secret : "what the other two 'know'"}});
@@ -193,7 +193,7 @@ TEST(Examples, RanksWithUnlikeSecretsSaySo) {
     const auto &[odd, secret, toldRank0, toldRefused] = cases[i];
     const JobResult result = results[i].get();
     EXPECT_EQ(result.rankStatuses, (std::vector<int>{1, 1, 1})) << result.describe();
-    EXPECT_LT(result.seconds, 20);
+    EXPECT_LT(result.seconds, 60);
     for (int rank = 0; rank < 3; ++rank) {
       const bool isRefused = rank != 0 && (odd == 0 || odd == rank);
       const std::string &told = isRefused ? toldRefused : toldRank0;
@@ -201,7 +201,7 @@ TEST(Examples, RanksWithUnlikeSecretsSaySo) {
                   HasSubstr(told + "; give all ranks of a job the same SPLITCAST_SECRET or SPLITCAST_SECRET_FILE"))
           << "rank " << rank << ", " << odd << " is odd: " << result.describe();
       EXPECT_EQ(result.rankOutputs[rank].find("a process that is none of this job (") != std::string::npos, isRefused);
-      EXPECT_EQ(result.rankOutputs[rank].find("within 6s; a process that calls itself rank ") != std::string::npos,
+      EXPECT_EQ(result.rankOutputs[rank].find("within 15s; a process that calls itself rank ") != std::string::npos,
                 !isRefused);
       EXPECT_THAT(result.rankOutputs[rank], Not(HasSubstr("step ")));
     }

@@ -228,7 +228,7 @@ class LaunchTest(unittest.TestCase):
             if waits:
                 self.assertRegex(result.stderr, "Error: .*told to end by SIGTERM, while rank 0 waited for rank 1")
             self.assertGreater(end - float(died[1]), 0.5)
-            self.assertLess(end - float(died[1]), 4)
+            self.assertLess(end - float(died[1]), 8)  # on a busy machine
             self.assertLess(end - begin, 15)
 
     def test_of_torchrun_leaves_no_rank_when_its_agent_dies(self):

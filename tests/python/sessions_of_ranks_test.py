@@ -139,7 +139,7 @@ odd, secret = int(sys.argv[1]), sys.argv[2]
 os.environ["SPLITCAST_SECRET"] = secret if int(os.environ["RANK"]) == odd else "what the other two know"
 import splitcast as sc
 
-sc.init(timeout=6)
+sc.init(timeout=15)
 print("went on", sc.exchange("text"), flush=True)
 """
 
@@ -223,7 +223,7 @@ class SessionsOfRanks(unittest.TestCase):
             with self.subTest(odd=odd, secret=secret):
                 statuses, errors, seconds = result.result()
                 self.assertEqual(statuses, [1, 1, 1], errors)
-                self.assertLess(seconds, 20, errors)
+                self.assertLess(seconds, 50, errors)
                 lacks, has = ("it has no secret, and this rank has one", "it has a secret, and this rank has none")
                 to_rank_0 = "it has another secret" if secret else has if odd == 0 else lacks
                 to_refused = "it has another secret" if secret else lacks if odd == 0 else has
