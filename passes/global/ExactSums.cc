@@ -47,6 +47,8 @@ public:
           uses.push_back(&use);
     for (OpOperand *use : uses)
       rewrite(*use);
+    for (sbp::FenceOp fence : replaced) // not before: a new op in its place would have its elements
+      fence.erase();
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
       if (passed.contains(&op) && op.use_empty())
         op.erase(); // the boxing would still round
@@ -72,7 +74,7 @@ private:
       fenced.push_back(b.create<sbp::FenceOp>(fence.getLoc(), part, fence.getScope()));
     countRests(unboxed(fence.getInput()), fence, fence.getScope());
     fence.getOutput().replaceAllUsesWith(sumOf(fence.getInput(), fenced, fence));
-    fence.erase();
+    replaced.push_back(fence);
   }
 
   /// Returns the parts of a value, which are made right after it.
@@ -160,6 +162,7 @@ private:
   DenseMap<Value, Parts> parts;
   DenseMap<Value, Value> sums;   ///< by value: the sum for uses in no scope of an update
   llvm::DenseSet<Value> counted; ///< originals of values whose rests are counted
+  SmallVector<sbp::FenceOp> replaced;
   GroupSums ofUpdates;
   bool hasUpdates = false;
   SmallVector<Value> ofOthers;
