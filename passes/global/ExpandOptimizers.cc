@@ -113,18 +113,24 @@ private:
 };
 
 /// Finds the functions that update by each schedule. They share one counter of
-/// their runs, in which a run that leaves out its updates does not count. A
-/// function that may leave out some of its updates and not others has a counter
-/// for each condition; the first ones of all functions are one.
+/// their runs, in which a run that leaves out its updates does not count. Where
+/// a function may leave out some of its updates and not others, each update has
+/// a counter with those of all functions that are left out for the same
+/// variables.
 class ScheduleCounters {
 public:
   explicit ScheduleCounters(ModuleOp module) {
+    findDivided(module);
     llvm::MapVector<Key, llvm::SetVector<StringRef>> functions; // by schedule
     for (auto function : module.getOps<func::FuncOp>()) {
-      DenseMap<Attribute, LeftOut> leftOut; // by schedule
+      llvm::MapVector<Value, std::string> leftOutTogether; // by condition: the names of the variables
+      for (auto op : function.getOps<nn::UpdateOp>())
+        if (op.getUnless())
+          leftOutTogether[op.getUnless()] += op.getVariable().str() + '\n';
       for (auto op : function.getOps<nn::UpdateOp>())
         if (op.getSchedule()) {
-          const Key key = {*op.getSchedule(), leftOut[*op.getSchedule()].number(op)};
+          const std::string names = isDivided.contains(*op.getSchedule()) ? leftOutTogether.lookup(op.getUnless()) : "";
+          const Key key = {*op.getSchedule(), StringAttr::get(op.getContext(), names)};
           functions[key].insert(function.getSymName());
           keyOf[op] = key;
         }
@@ -139,7 +145,19 @@ public:
   const std::string &name(nn::UpdateOp op) const { return nameOf.find(keyOf.lookup(op))->second; }
 
 private:
-  using Key = std::pair<Attribute, int64_t>; ///< schedule, and the number of the condition among those of its updates
+  using Key = std::pair<Attribute, Attribute>; ///< schedule, and the variables whose updates are left out together
+
+  void findDivided(ModuleOp module) {
+    for (auto function : module.getOps<func::FuncOp>()) {
+      DenseMap<Attribute, Value> conditions; // by schedule
+      for (auto op : function.getOps<nn::UpdateOp>())
+        if (op.getSchedule() &&
+            conditions.try_emplace(*op.getSchedule(), op.getUnless()).first->second != op.getUnless())
+          isDivided.insert(*op.getSchedule());
+    }
+  }
+
+  DenseSet<Attribute> isDivided; ///< schedules of which a function may leave out some updates and not others
 
   DenseMap<Key, std::string> nameOf;
   DenseMap<Operation *, Key> keyOf;
