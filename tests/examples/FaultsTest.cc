@@ -242,15 +242,16 @@ public:
 
   /// Lets the job end undisturbed.
   void finish() {
-    const JobResult result = runJob(jobOf(2 + static_cast<int64_t>(random() % 3), static_cast<int64_t>(random() % 4)));
+    const int64_t ranks = 2 + static_cast<int64_t>(random() % 3), stage = static_cast<int64_t>(random() % 4);
+    const JobResult result = runJob(jobOf(ranks, stage, /*timeoutSeconds=*/60)); // where others have the processors
     ASSERT_TRUE(result.succeeded()) << result.describe();
     compare();
   }
 
 private:
-  Job jobOf(int64_t ranks, int64_t stage) const {
+  Job jobOf(int64_t ranks, int64_t stage, int timeoutSeconds = kTimeoutSeconds) const {
     std::vector<std::string> arguments = {"--checkpoint=c", "--checkpoint-every=1", "--save-variables=disturbed",
-                                          absl::StrCat("--timeout=", kTimeoutSeconds)};
+                                          absl::StrCat("--timeout=", timeoutSeconds)};
     if (hasFile(checkpoints, "step-", ".json"))
       arguments.emplace_back("--resume=c");
     Job job;
