@@ -243,7 +243,8 @@ private:
     for (auto [is, there] : llvm::zip(own.toAlgebra(), place.toAlgebra()))
       if (there.isAt() && is != there)
         return op.emitOpError() << "has a value that is " << sbp::toString(own.toAlgebra()) << ", beside one that is "
-                                << sbp::toString(place.toAlgebra()) << "; it must be at the same coordinates";
+                                << sbp::toString(place.toAlgebra())
+                                << "; box it to these coordinates, or leave the colocation out";
     return success();
   }
 

@@ -27,9 +27,8 @@ std::string whyNotInstalled(const struct stat &found);
 
 /// Returns the contents of a file, which is looked at by its descriptor, so that nothing can be exchanged between the
 /// look and the use. It is not mapped: a file that somebody cuts off meanwhile is an error and no signal.
-///   Errors  FailedPrecondition: the rule is broken, or the file is longer than `maxBytes`; the message says how, but
-///   not
-///           what to do. Unavailable: it cannot be opened or read.
+///   Errors  FailedPrecondition: the rule is broken, or the file is longer than `maxBytes`; the message says how, and
+///           the caller adds what to do. Unavailable: it cannot be opened or read.
 absl::StatusOr<std::string> readInstalledFile(const std::string &path, int64_t maxBytes);
 
 } // namespace splitcast::runtime
