@@ -335,6 +335,16 @@ def PropagatePass : Pass<"sbp-propagate", "mlir::ModuleOp"> {
     %y = nn.matmul %x, %w : (tensor<8x4xf32, #S0_>, tensor<4x2xf32, #B>) -> tensor<8x2xf32>         // before
     %y = nn.matmul %x, %w : (tensor<8x4xf32, #S0_>, tensor<4x2xf32, #B>) -> tensor<8x2xf32, #S0_>   // after
     ```
+    - C1: The module has a placement (its attribute sbp.placement, or that of a signature), with at least one axis.
+    - C2: Functions have one block.
+    - C3: Ops with tensors say which signatures they may have (ShardingOpInterface).
+    - C4: A value that is fenced for an update has the dimension along which the update is split.
+    - C5: Each op has a row to which its operands can be boxed, with its results as they are written.
+    - C6: A variable that holds addends (P) is assigned addends in all functions.
+    - C7: A value with an sbp.colocate is at each coordinate at which `beside` is.
+    - C8: An op that sums and rounds, and is computed again from fenced values, has the signatures of the first.
+    - C9: In a reproducible function, only exact sums are added up over the ranks that have parts of the batch, and ops
+      that are not elementwise take no rows of other ranks.
   }];
   let options = [Option<"lookAhead", "look-ahead", "bool", "false",
                         "Minimize the bytes that move in the whole function, not op by op">];
