@@ -258,16 +258,25 @@ private:
       const sbp::NdSbp entries = signature.toAlgebra();
       const int64_t dim = entries[axis].dim, extent = sbp::shapeOf(argument.getType())[dim];
       int64_t parts = count, unit = 1;
+      bool hasEnds = false;
       for (auto [entry, of] : llvm::zip(entries, placement.axes))
         if (entry.isSplit() && entry.dim == dim) {
           parts *= of.size;
           unit = std::max(unit, entry.unit);
+          hasEnds |= !entry.ends.empty();
         }
-      if (extent % (parts * unit) != 0)
-        return function.emitOpError() << "@" << function.getSymName() << " is to be reproducible, but argument "
-                                      << argument.getArgNumber() << " has " << extent << " elements along dimension "
-                                      << dim << ", which " << parts << " addends (micro-batches times the ranks that "
-                                      << "split it) do not divide; choose a divisor of " << extent;
+      if (!hasEnds && extent % (parts * unit) == 0)
+        continue;
+      InFlightDiagnostic diag = function.emitOpError();
+      diag << "@" << function.getSymName() << " is to be reproducible, but argument " << argument.getArgNumber();
+      if (hasEnds)
+        return diag << " is " << sbp::toString(entries) << ", so that ranks have unequally many of its " << extent
+                    << " elements along dimension " << dim << "; split it evenly";
+      diag << " has " << extent << " elements along dimension " << dim << ", which " << parts
+           << " addends (micro-batches times the ranks that split it) do not divide";
+      if (unit > 1)
+        diag << " into units of " << unit;
+      return diag << "; choose a divisor of " << extent / unit;
     }
     if (!isSplit)
       return function.emitOpError() << "@" << function.getSymName() << " is to be reproducible, but ranks split none "

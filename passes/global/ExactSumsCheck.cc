@@ -96,6 +96,16 @@ LogicalResult ExactSumsCheck::verifyRounding(Operation *op) const {
                               << "or leave 'reproducible' out";
 }
 
+/// Whether the axis, which splits a dimension of the value, gives all ranks as many of its elements.
+bool ExactSumsCheck::isEven(Value value) const {
+  const sbp::NdAttr signature = sbp::signatureOf(value);
+  const sbp::NdSbp entries = signature.toAlgebra();
+  const sbp::Placement placement = signature.getPlacement().toAlgebra();
+  const sbp::Sbp &entry = entries[axis];
+  return entry.ends.empty() && sbp::grainBefore(axis, entry.dim, sbp::shapeOf(value.getType()), entries, placement)
+                                   .splitsEvenly(entry.unit, placement.axes[axis].size);
+}
+
 /// Verifies that an op that is not elementwise takes only those rows of the
 /// batch that its rank has, and nothing of other ranks.
 LogicalResult ExactSumsCheck::verifyRows(Operation *op) const {
@@ -111,7 +121,7 @@ LogicalResult ExactSumsCheck::verifyRows(Operation *op) const {
     if (!made || made->isBroadcast())
       continue;
     const sbp::Sbp entry = entryOf(operand);
-    if (entry.kind == made->kind && (!entry.isSplit() || entry.dim == made->dim))
+    if (entry.kind == made->kind && (!entry.isSplit() || (entry.dim == made->dim && isEven(operand))))
       continue;
     return op->emitOpError()
            << "has an operand that is " << toString(entry) << " along axis \"" << name

@@ -2,7 +2,7 @@
 //
 // 'sbp-exact-sums' makes a function's sums over its batch of parts whose sums are exact. Its bits are independent of
 // the number of ranks only if two more conditions hold for the signatures along the axis of the batch: each addend is
-// computed from the rows of one micro-batch and rank, and ranks add up only parts.
+// computed from the rows of one micro-batch and rank, equally many of all, and ranks add up only parts.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_GLOBAL_EXACTSUMSCHECK_H
@@ -32,6 +32,7 @@ private:
       : name(std::move(name)), axis(axis), isOfOneRank(isOfOneRank), rows(std::move(rows)) {}
 
   sbp::Sbp entryOf(mlir::Value value) const;
+  bool isEven(mlir::Value value) const;
   mlir::LogicalResult verifyRounding(mlir::Operation *op) const;
   mlir::LogicalResult verifyRows(mlir::Operation *op) const;
 

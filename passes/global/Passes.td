@@ -204,7 +204,7 @@ def ExactSumsPass : Pass<"sbp-exact-sums", "mlir::ModuleOp"> {
     - C1: If the function has a schedule, the compiler makes it.
     - C2: There are at most 524,287 addends, which is the number of micro-batches times that of ranks.
     - C3: The axis splits an argument, and the number of micro-batches times that of the ranks that split a dimension of
-      an argument divides that dimension.
+      an argument divides that dimension, or its number of units. The dimension is not cut at ends.
     - C4: C2 of 'sbp-split-steps' holds, in one micro-batch, too.
     - C5: Its losses are not scaled.
   }];
@@ -344,7 +344,7 @@ def PropagatePass : Pass<"sbp-propagate", "mlir::ModuleOp"> {
     - C7: A value with an sbp.colocate is at each coordinate at which `beside` is.
     - C8: An op that sums and rounds, and is computed again from fenced values, has the signatures of the first.
     - C9: In a reproducible function, only exact sums are added up over the ranks that have parts of the batch, and ops
-      that are not elementwise take no rows of other ranks.
+      that are not elementwise take equally many rows on each rank, and no rows of other ranks.
   }];
   let options = [Option<"lookAhead", "look-ahead", "bool", "false",
                         "Minimize the bytes that move in the whole function, not op by op">];

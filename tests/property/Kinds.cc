@@ -121,7 +121,9 @@ public:
 
   Tensor layer(const Tensor &x, const std::string &name, int64_t stage, bool isNormalized) {
     const int64_t width = random.between(2, 5);
-    Tensor y = random.chance(20) ? gated(x, name, stage, width) : linear(x, name, stage, width);
+    Tensor y = random.chance(20)   ? gated(x, name, stage, width)
+               : random.chance(20) ? pooled(x, name, stage, width)
+                                   : linear(x, name, stage, width);
     if (isNormalized)
       y = normalized(y, name, stage);
     return random.chance(40) ? tanh(y) : y;
@@ -141,6 +143,12 @@ private:
     const auto third = [&](int64_t i) { return slice(all, 1, i * width, width); };
     Tensor value = third(0), gate = third(1), addend = third(2);
     return add(mul(value, sigmoid(gate)), addend);
+  }
+  /// The means of outputs that are laid out as images, whose dimensions may have as many elements as a micro-batch.
+  Tensor pooled(const Tensor &x, const std::string &name, int64_t stage, int64_t width) {
+    constexpr int64_t kSide = 2;
+    Tensor images = reshape(linear(x, name, stage, width * kSide * kSide), {x.shape()[0], width, kSide, kSide});
+    return mean(images, {2, 3});
   }
   Tensor normalized(const Tensor &x, const std::string &name, int64_t stage) {
     constexpr double kEpsilon = 0.1;
@@ -179,17 +187,21 @@ GeneratedGraph pipelinedNorms(Random &random, MLIRContext &context) {
   kind.minimize(loss, randomOptimizer(random), someNorm(random));
   kind.output("loss", loss);
   const auto order = random.chance(50) ? sbp::AccumulateOrder::PerStep : sbp::AccumulateOrder::PerMicroBatch;
+  const bool isReproducible = random.chance(50);
   GeneratedGraph graph = kind.finish(Feature::PipelinedNorms, context, [&](Ways &ways) {
     recomputeInSecond(ways);
     for (Configuration &way : ways) {
       way.axis = "dp";
+      way.reproducible = isReproducible;
       way.microBatches = count;
       way.order = order;
       way.pipeline = static_cast<sbp::PipelineSchedule>(random.below(3));
     }
   });
   graph.features.insert({toString(Feature::Placed), toString(Feature::MicroBatches)});
-  if (order == sbp::AccumulateOrder::PerStep)
+  if (isReproducible)
+    graph.features.insert(toString(Feature::SummedExactly));
+  else if (order == sbp::AccumulateOrder::PerStep)
     graph.features.insert(toString(Feature::SummedPerStep));
   return graph;
 }

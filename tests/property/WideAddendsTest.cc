@@ -27,7 +27,8 @@ using differential::Tensor;
 
 constexpr int64_t kRows = 12;
 
-/// The gradient of @w is the sum of the rows of x: an addend is a row. That of @v is made by other ops.
+/// The gradient of @w is the sum of the rows of x: an addend is a row. That of @v is made by other ops, some of them
+/// from rows that the user laid out in units, or by way of a statistic of the batch.
 constexpr const char *kModule = R"(
 #p = #sbp.placement<"cpu", [dp = RANKS]>
 #S0 = #sbp.nd<#p, [S(0)]>
@@ -37,8 +38,11 @@ func.func @train(%x: tensor<12xCOLUMNSxELEMENT, #S0>) -> tensor<ELEMENT, #sbp.nd
   %w = sbp.read @w : tensor<COLUMNSxELEMENT>
   %v = sbp.read @v : tensor<COLUMNSx3xELEMENT>
   %a = nn.mul %x, %w : (tensor<12xCOLUMNSxELEMENT, #S0>, tensor<COLUMNSxELEMENT>) -> tensor<12xCOLUMNSxELEMENT>
-  %b = nn.matmul %x, %v : (tensor<12xCOLUMNSxELEMENT, #S0>, tensor<COLUMNSx3xELEMENT>) -> tensor<12x3xELEMENT>
-  %c = nn.UNARY %b : (tensor<12x3xELEMENT>) -> tensor<12x3xELEMENT>
+  %y = sbp.boxing %x : tensor<12xCOLUMNSxELEMENT, #S0> -> tensor<12xCOLUMNSxELEMENT, #sbp.nd<#p, [S(0 by UNIT)]>>
+  %b = nn.matmul %y, %v : (tensor<12xCOLUMNSxELEMENT, #sbp.nd<#p, [S(0 by UNIT)]>>, tensor<COLUMNSx3xELEMENT>) -> tensor<12x3xELEMENT>
+  %m = nn.reduce_sum %b {dims = array<i64: 0>} : (tensor<12x3xELEMENT>) -> tensor<3xELEMENT>
+  %d = nn.sub %b, %m : (tensor<12x3xELEMENT>, tensor<3xELEMENT>) -> tensor<12x3xELEMENT>
+  %c = nn.UNARY OF : (tensor<12x3xELEMENT>) -> tensor<12x3xELEMENT>
   %s = nn.reduce_sum %a {dims = array<i64: 0, 1>} : (tensor<12xCOLUMNSxELEMENT>) -> tensor<ELEMENT>
   %t = nn.reduce_sum %c {dims = array<i64: 0, 1>} : (tensor<12x3xELEMENT>) -> tensor<ELEMENT>
   %l = nn.add %s, %t : (tensor<ELEMENT>, tensor<ELEMENT>) -> tensor<ELEMENT>
@@ -49,7 +53,7 @@ func.func @train(%x: tensor<12xCOLUMNSxELEMENT, #S0>) -> tensor<ELEMENT, #sbp.nd
 
 struct Program {
   bool isSgd, isDouble;
-  int64_t columns;
+  int64_t columns, unit;
   std::string text;
 };
 
@@ -60,8 +64,10 @@ Program drawProgram(Random &random) {
                                       : random.pick(std::vector<std::string>{"lion<lr = 0.125>", "momentum<lr = 0.5>",
                                                                              "adam<lr = 0.125>", "lamb<lr = 0.125>"});
   const std::string unary = random.pick(std::vector<std::string>{"relu", "neg", "tanh"});
-  return {isSgd, isDouble, columns,
-          absl::StrReplaceAll(kModule, {{"COLUMNS", absl::StrCat(columns)},
+  const int64_t unit = random.between(1, 4);
+  return {isSgd, isDouble, columns, unit,
+          absl::StrReplaceAll(kModule, {{"OF", random.chance(40) ? "%d" : "%b"},
+                                        {"COLUMNS", absl::StrCat(columns)},
                                         {"ELEMENT", isDouble ? "f64" : "f32"},
                                         {"UNARY", unary},
                                         {"OPTIMIZER", optimizer}})};
@@ -95,8 +101,10 @@ Tensor minusSums(const Tensor &rows) {
 
 absl::StatusOr<differential::Outcome> runOn(int64_t ranks, const Program &program, const Tensor &rows, Random &random,
                                             mlir::MLIRContext &context) {
+  const bool isEven = kRows / program.unit % ranks == 0; // then it has no unit
+  const std::string unit = isEven ? "" : absl::StrCat(" by ", program.unit);
   auto module = mlir::parseSourceString<mlir::ModuleOp>(
-      absl::StrReplaceAll(program.text, {{"RANKS", absl::StrCat(ranks)}}), &context);
+      absl::StrReplaceAll(program.text, {{"RANKS", absl::StrCat(ranks)}, {" by UNIT", unit}}), &context);
   if (!module)
     return absl::InvalidArgumentError("the module does not parse");
   Configuration configuration;

@@ -66,7 +66,7 @@ struct RowLimit {
 };
 
 /// The row that an op has along one axis, where its operands can be boxed to it: the kinds and dimensions of its
-/// entries. Units and ends remain open, and so do operands that are free.
+/// entries, which give all ranks pieces of one length. Operands that are free remain open.
 struct AxisRow {
   int64_t axis = 0;
   std::vector<Sbp> operands, results;

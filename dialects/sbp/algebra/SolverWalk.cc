@@ -102,7 +102,7 @@ private:
     const std::vector<OpSignature> rows = rowsAlong(spec, axis);
     std::vector<OpSignature> stated;
     std::copy_if(rows.begin(), rows.end(), std::back_inserter(stated),
-                 [&](const OpSignature &row) { return isStated(row, axis); });
+                 [&](const OpSignature &row) { return isStated(row, axis) && isEven(row, spec, axis); });
     if (std::optional<OpSignature> row = cheapestOf(stated, axis))
       return row;
     return cheapestOf(rows, axis);
@@ -119,6 +119,12 @@ private:
       if (!current[i].empty() && !isLike(row.operands[i], each.stated->operands[i]))
         return false;
     return std::equal(row.results.begin(), row.results.end(), each.stated->results.begin(), isLike);
+  }
+
+  /// Whether the row gives all ranks of the axis pieces of one length.
+  bool isEven(const OpSignature &row, const LoopSpec &spec, size_t axis) const {
+    return row.factor < 0 ||
+           (row.ends.empty() && spec.factors[row.factor].grain.splitsEvenly(row.unit, placement.axes[axis].size));
   }
 
   std::optional<OpSignature> cheapestOf(const std::vector<OpSignature> &rows, size_t axis) {
