@@ -2,6 +2,8 @@
 
 #include "dialects/nn/Nn.h"
 
+#include "llvm/ADT/MapVector.h"
+
 #include <set>
 
 using namespace mlir;
@@ -10,14 +12,17 @@ namespace splitcast::differential {
 
 namespace {
 
-/// The carried variable that an operand of nn.exact_sum is, or to which this run adds its own; "" if none.
-std::string carriedIn(Value part) {
-  while (Operation *op = part.getDefiningOp()) {
-    if (auto read = dyn_cast<sbp::ReadOp>(op))
-      return read.getVariable().str();
-    if (!isa<sbp::FenceOp, nn::AddOp>(op))
-      break;
-    part = op->getOperand(0);
+/// The carried variable to which this run assigns a part, or its sum with those of earlier runs; "" if none.
+std::string carriedFrom(Value part) {
+  while (part) {
+    Value next;
+    for (Operation *user : part.getUsers()) {
+      if (auto assign = dyn_cast<sbp::AssignOp>(user))
+        return assign.getVariable().str();
+      if (isa<sbp::FenceOp, nn::AddOp>(user))
+        next = user->getResult(0);
+    }
+    part = next;
   }
   return "";
 }
@@ -25,14 +30,16 @@ std::string carriedIn(Value part) {
 } // namespace
 
 std::vector<CarriedParts> carriedPartsOf(ModuleOp module) {
-  std::set<CarriedParts> found;
-  module.walk([&](nn::ExactSumOp sum) {
-    CarriedParts parts;
-    for (Value part : sum.getParts())
-      parts.push_back(carriedIn(part));
-    if (llvm::none_of(parts, [](const std::string &name) { return name.empty(); }))
-      found.insert(parts);
+  llvm::MapVector<Value, CarriedParts> parts; ///< by what is summed
+  module.walk([&](nn::ExactPartOp part) {
+    CarriedParts &of = parts[part.getInput()];
+    of.resize(part.getOf());
+    of[part.getPart()] = carriedFrom(part.getResult());
   });
+  std::set<CarriedParts> found;
+  for (const auto &[summed, names] : parts)
+    if (llvm::none_of(names, [](const std::string &name) { return name.empty(); }))
+      found.insert(names);
   return {found.begin(), found.end()};
 }
 

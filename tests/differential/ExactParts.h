@@ -17,7 +17,7 @@ namespace splitcast::differential {
 /// The names of the variables that carry the parts of one sum, in order.
 using CarriedParts = std::vector<std::string>;
 
-/// Returns the variables of all sums in a module after 'sbp-split-steps'.
+/// Returns the variables of all sums in a module after 'sbp-split-steps', also of those that nothing reads.
 std::vector<CarriedParts> carriedPartsOf(mlir::ModuleOp module);
 
 /// Replaces the variables of each sum by the sum of their parts, under the name of the first.

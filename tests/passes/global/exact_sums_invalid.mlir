@@ -110,6 +110,32 @@ func.func @train(%x: tensor<262144x4xf32, #sbp.nd<#p, [S(0)]>>) {
 
 // -----
 
+// @exact_sums_c3: units.
+#p = #sbp.placement<"cpu", [dp = 3]>
+sbp.variable @w : tensor<4xf32>
+// expected-error @below {{'func.func' op @train is to be reproducible, but argument 0 has 262144 elements along dimension 0, which 196608 addends (micro-batches times the ranks that split it) do not divide into units of 4; choose a divisor of 65536}}
+func.func @train(%x: tensor<262144x4xf32, #sbp.nd<#p, [S(0 by 4)]>>) {
+  %g = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<262144x4xf32, #sbp.nd<#p, [S(0 by 4)]>>) -> tensor<4xf32>
+  %scope = sbp.scope "update" of @w
+  %f = sbp.fence %g in %scope : tensor<4xf32>
+  return
+}
+
+// -----
+
+// @exact_sums_c3: ends.
+#p = #sbp.placement<"cpu", [dp = 2]>
+sbp.variable @w : tensor<4xf32>
+// expected-error @below {{'func.func' op @train is to be reproducible, but argument 0 is [S(0 to [2, 262144])], so that ranks have unequally many of its 262144 elements along dimension 0; split it evenly}}
+func.func @train(%x: tensor<262144x4xf32, #sbp.nd<#p, [S(0 to [2, 262144])]>>) {
+  %g = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<262144x4xf32, #sbp.nd<#p, [S(0 to [2, 262144])]>>) -> tensor<4xf32>
+  %scope = sbp.scope "update" of @w
+  %f = sbp.fence %g in %scope : tensor<4xf32>
+  return
+}
+
+// -----
+
 // @exact_sums_c3: no batch.
 #p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
 sbp.variable @w : tensor<4xf32>
@@ -175,33 +201,5 @@ func.func @train(%x: tensor<262144x4xf32, #S>) {
   %scope = sbp.scope "update" of @w
   %f = sbp.fence %g in %scope : tensor<4xf32>
   sbp.assign @w, %f : tensor<4xf32>
-  return
-}
-
-// -----
-
-#p = #sbp.placement<"cpu", [dp = 4]>
-#S0 = #sbp.nd<#p, [S(0 by 2)]>
-sbp.variable @w : tensor<4xf32>
-// expected-error @below {{'func.func' op @train is to be reproducible, but argument 0 has 12 elements along dimension 0, which 4 addends (micro-batches times the ranks that split it) do not divide into units of 2; choose a divisor of 6}}
-func.func @train(%x: tensor<12x4xf32, #S0>) {
-  %w = sbp.read @w : tensor<4xf32>
-  %y = nn.mul %x, %w : (tensor<12x4xf32, #S0>, tensor<4xf32>) -> tensor<12x4xf32>
-  %l = nn.reduce_sum %y {dims = array<i64: 0, 1>} : (tensor<12x4xf32>) -> tensor<f32>
-  nn.minimize %l : tensor<f32> with #nn.sgd<lr = 0.5>
-  return
-}
-
-// -----
-
-#p = #sbp.placement<"cpu", [dp = 4]>
-#S0 = #sbp.nd<#p, [S(0 to [2, 5, 9, 12])]>
-sbp.variable @w : tensor<4xf32>
-// expected-error @below {{'func.func' op @train is to be reproducible, but argument 0 is [S(0 to [2, 5, 9, 12])], so that ranks have unequally many of its 12 elements along dimension 0; split it evenly}}
-func.func @train(%x: tensor<12x4xf32, #S0>) {
-  %w = sbp.read @w : tensor<4xf32>
-  %y = nn.mul %x, %w : (tensor<12x4xf32, #S0>, tensor<4xf32>) -> tensor<12x4xf32>
-  %l = nn.reduce_sum %y {dims = array<i64: 0, 1>} : (tensor<12x4xf32>) -> tensor<f32>
-  nn.minimize %l : tensor<f32> with #nn.sgd<lr = 0.5>
   return
 }
