@@ -13,7 +13,7 @@ namespace {
 
 /// The first bytes of a connection, without an end. The last one is the
 /// protocol's version.
-constexpr absl::string_view kProtocol = "splitcast rank 2";
+constexpr absl::string_view kProtocol = "splitcast rank 3";
 
 struct Greeting {
   char protocol[16];
@@ -24,7 +24,9 @@ struct Greeting {
 static_assert(sizeof(Greeting) == 96, "a greeting has the same bytes on all ranks");
 static_assert(kProtocol.size() == sizeof(Greeting::protocol), "it fills its place");
 
-constexpr int64_t kGreetingBytes = sizeof(Greeting), kProofBytes = sizeof(Digest);
+constexpr absl::string_view kWelcome = "+";
+
+constexpr int64_t kGreetingBytes = sizeof(Greeting), kProofBytes = sizeof(Digest), kWelcomeBytes = kWelcome.size();
 
 absl::string_view textOf(const Digest &digest) {
   return {reinterpret_cast<const char *>(digest.data()), digest.size()};
@@ -60,7 +62,7 @@ absl::StatusOr<Handshake> Handshake::begin(Side side, const Membership &self, co
 std::string Handshake::takeOutput() { return std::exchange(output, {}); }
 
 int64_t Handshake::wanted() const {
-  const int64_t next = done ? 0 : theirGreeting.empty() ? kGreetingBytes : kProofBytes;
+  const int64_t next = done ? 0 : theirGreeting.empty() ? kGreetingBytes : theyHaveProved ? kWelcomeBytes : kProofBytes;
   return next - static_cast<int64_t>(input.size());
 }
 
@@ -72,7 +74,7 @@ absl::Status Handshake::take(absl::string_view bytes) {
     SPLITCAST_RETURN_IF_ERROR(checkProtocol(input));
   if (done || wanted() > 0)
     return absl::OkStatus();
-  return theirGreeting.empty() ? takeGreeting() : takeProof();
+  return theirGreeting.empty() ? takeGreeting() : theyHaveProved ? takeWelcome() : takeProof();
 }
 
 absl::Status Handshake::takeGreeting() {
@@ -93,7 +95,10 @@ absl::Status Handshake::takeProof() {
   if (side == Side::Connects)
     output = std::string(textOf(proofOf(Side::Connects)));
   if (isSame(given, proofOf(side == Side::Connects ? Side::Accepts : Side::Connects))) {
-    done = true;
+    theyHaveProved = true;
+    done = side == Side::Accepts;
+    if (done)
+      output = std::string(kWelcome);
     return absl::OkStatus();
   }
   const bool isMissing = secret.empty() || !theyHaveSecret;
@@ -103,6 +108,11 @@ absl::Status Handshake::takeProof() {
                    : secret.empty() ? "it does not keep to the protocol"
                                     : "it has no secret, and this rank has one",
                    "; give all ranks of a job the same SPLITCAST_SECRET or SPLITCAST_SECRET_FILE"));
+}
+
+absl::Status Handshake::takeWelcome() {
+  done = input == kWelcome;
+  return done ? absl::OkStatus() : absl::NotFoundError("it does not keep to the protocol");
 }
 
 Digest Handshake::proofOf(Side prover) const {

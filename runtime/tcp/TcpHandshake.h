@@ -1,12 +1,15 @@
 //===- TcpHandshake.h - Two ranks prove to each other who they are ------------===//
 //
 // The side that connects speaks first. Each side sends a greeting (96 bytes: the protocol, what the rank says of
-// itself, and a random number) and a proof (32 bytes) that it knows the job's secret:
+// itself, and a random number) and a proof (32 bytes) that it knows the job's secret. The side that accepts then says
+// that it keeps the connection: otherwise it could have closed it, to make room for others, while the proof was on its
+// way, and the other side would not know.
 //
 //   connects                                          accepts
 //   greeting                                   ->
 //                                              <-     greeting, HMAC(secret, "accepts", both greetings)
 //   HMAC(secret, "connects", both greetings)   ->
+//                                              <-     '+'
 //
 // Each proof covers the other side's random number, so that an earlier one is of no use, and all that both said. The
 // job's number, the attempt and the ranks are part of it. Without a secret the proofs show nothing but that both speak
@@ -46,7 +49,8 @@ public:
   ///   Errors  NotFound: the other side is no rank of this protocol. PermissionDenied: it does not know the secret. The
   ///           messages begin with "it", the other side.
   absl::Status take(absl::string_view bytes);
-  /// Returns whether the other side has proved that it knows the secret. It may be another attempt's rank all the same.
+  /// Returns whether the other side has proved that it knows the secret, and keeps the connection. It may be another
+  /// attempt's rank all the same.
   bool isDone() const { return done; }
   /// Returns what the other side says of itself. It is proved once isDone().
   const Membership &peer() const { return other; }
@@ -57,12 +61,13 @@ private:
   Handshake() = default;
   absl::Status takeGreeting();
   absl::Status takeProof();
+  absl::Status takeWelcome();
   Digest proofOf(Side prover) const;
 
   Side side = Side::Connects;
   std::string secret, ownGreeting, theirGreeting, input, output;
   Membership other;
-  bool theyHaveSecret = false, done = false;
+  bool theyHaveSecret = false, theyHaveProved = false, done = false;
 };
 
 } // namespace splitcast::runtime

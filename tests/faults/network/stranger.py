@@ -30,7 +30,7 @@ from overheard import Conversation, Listener, load, save
 # A greeting of runtime/tcp/TcpHandshake.h: protocol, rank, size, attempt, job, port, whether it has a secret, and a
 # random number.
 GREETING = struct.Struct("<16sqqQQqQ32s")
-PROTOCOL = b"splitcast rank 2"
+PROTOCOL = b"splitcast rank 3"
 PROOF_BYTES = 32
 ANSWER_BYTES = GREETING.size + PROOF_BYTES  # all that a rank says to one who has not proved to be a rank
 
@@ -61,7 +61,7 @@ class Report:
     counts: dict[str, dict[str, Count]]  # by kind, and "rank 0" or "others"
     most_open: dict[str, int]  # connections at a time
     overheard: int = 0  # connections between ranks
-    ports: int = 0  # at which ranks other than rank 0 were heard to listen
+    others: list[Target] = dataclasses.field(default_factory=list)  # where ranks other than rank 0 were heard to listen
 
 
 class Call:
@@ -268,7 +268,7 @@ class Stranger:
                           if one.sent.startswith(PROTOCOL) and len(one.sent) >= GREETING.size]
         self.greetings = [one.sent[:GREETING.size] for one in self.overheard]
         self.others = sorted({(one.caller, GREETING.unpack(one.sent[:GREETING.size])[5]) for one in self.overheard})
-        self.report.overheard, self.report.ports = len(self.overheard), len(self.others)
+        self.report.overheard, self.report.others = len(self.overheard), self.others
 
     def tell(self) -> None:
         unfinished = self.flags.report + ".new"

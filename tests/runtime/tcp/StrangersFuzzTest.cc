@@ -62,7 +62,7 @@ void handshake(Draw &draw) {
     const std::string whole = answer;
     damage(answer, draw);
     const bool isSame = answer.substr(0, whole.size()) == whole;
-    const bool isTaken = takeAll(connects, answer, draw).ok() && connects.isDone();
+    const bool isTaken = takeAll(connects, answer + "+", draw).ok() && connects.isDone();
     EXPECT_TRUE(!isTaken || (isSame && knowsSecret));
     return;
   }
@@ -75,7 +75,12 @@ void handshake(Draw &draw) {
     damage(proof, draw);
   const bool isSame = proof.substr(0, whole.size()) == whole;
   const bool isTaken = takeAll(accepts, proof, draw).ok() && accepts.isDone();
-  EXPECT_EQ(isTaken, knowsSecret && isSame && sent.substr(0, greeting.size()) == greeting);
+  const bool areProved = knowsSecret && sent.substr(0, greeting.size()) == greeting;
+  EXPECT_EQ(isTaken, areProved && isSame);
+  EXPECT_FALSE(connects.isDone());
+  const std::string welcome = draw.once(2) ? draw.bytes(1) : accepts.takeOutput();
+  const bool isWelcome = takeAll(connects, welcome, draw).ok() && connects.isDone();
+  EXPECT_EQ(isWelcome, areProved && welcome == "+");
 }
 
 TEST(StrangersFuzz, Handshakes) { forEachMessage(handshake); }
