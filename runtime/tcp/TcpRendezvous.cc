@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <sys/socket.h>
+#include <utility>
 
 namespace splitcast::runtime {
 namespace {
@@ -20,10 +22,15 @@ namespace {
 /// How long rank 0 waits until a rank has taken the reply, which fits into the
 /// connection's buffer, and how much longer than rank 0 others wait for it.
 constexpr absl::Duration kReplyTime = absl::Seconds(10);
-/// A rank whose connection is closed before rank 0 has answered tries again: it
-/// may have been refused because too many others connected.
-constexpr int kMostTries = 10;
+/// A rank whose connection is closed before the other side has proved who it is
+/// calls again after this pause, as often as its time allows: it may have been
+/// refused because too many others connected (TcpGreetings.h).
 constexpr absl::Duration kPause = absl::Milliseconds(200);
+/// How long it tries to reach another rank than rank 0 before it looks at those
+/// that call it.
+constexpr absl::Duration kTry = absl::Seconds(1);
+
+constexpr char kCheckMaster[] = "; check MASTER_ADDR, and give a MASTER_PORT that no other service uses";
 
 /// Returns a text with the ranks, other than `self`, that have no connection
 /// yet.
@@ -223,7 +230,8 @@ private:
 
 class Guest {
 public:
-  explicit Guest(const Rendezvous &rendezvous) : rendezvous(rendezvous), peers(rendezvous.size) {
+  explicit Guest(const Rendezvous &rendezvous)
+      : rendezvous(rendezvous), peers(rendezvous.size), wasReached(rendezvous.size) {
     self.rank = rendezvous.rank;
     self.size = rendezvous.size;
     self.attempt = rendezvous.attempt;
@@ -244,14 +252,15 @@ private:
   /// Connects to rank 0, and finds out whether it is that of this job.
   absl::Status findMaster() {
     Patience patience(rendezvous.timeout);
-    for (int tries = 1;; ++tries) {
+    for (int64_t calls = 1;; ++calls) {
       absl::StatusOr<Greeted> master = greetMaster(patience);
       SPLITCAST_RETURN_IF_ERROR(master.status());
-      if (absl::IsUnavailable(master->failure) && tries < kMostTries) {
-        SPLITCAST_RETURN_IF_ERROR(pause(kPause));
-        continue;
+      if (absl::IsUnavailable(master->failure)) {
+        SPLITCAST_RETURN_IF_ERROR(pause(kPause, patience));
+        if (!patience.isOver())
+          continue;
       }
-      SPLITCAST_RETURN_IF_ERROR(checkMaster(*master));
+      SPLITCAST_RETURN_IF_ERROR(checkMaster(*master, calls));
       peers[0] = std::move(master->socket);
       return absl::OkStatus();
     }
@@ -286,16 +295,19 @@ private:
     }
   }
 
-  absl::Status checkMaster(const Greeted &master) const {
+  absl::Status checkMaster(const Greeted &master, int64_t calls) const {
     const std::string what = absl::StrCat("has found at ", rendezvous.master.text(), ", where rank 0 should listen, ");
-    if (!master.failure.ok()) {
-      const bool isStranger = absl::IsNotFound(master.failure) || absl::IsUnavailable(master.failure);
-      return masterError(
-          isStranger ? absl::StatusCode::kUnavailable : master.failure.code(),
-          absl::StrCat(what, isStranger ? "another service (" : "a process that is none of this job (",
-                       std::string(master.failure.message()), ")",
-                       isStranger ? "; check MASTER_ADDR, and give a MASTER_PORT that no other service uses" : ""));
-    }
+    const std::string why(master.failure.message());
+    if (absl::IsUnavailable(master.failure))
+      return masterError(master.failure.code(),
+                         absl::StrCat(what, "another service (", why, ", ", calls, " times within ",
+                                      absl::FormatDuration(rendezvous.timeout), ")", kCheckMaster,
+                                      "; or too many strangers connect to rank 0: keep them away by a firewall"));
+    if (absl::IsNotFound(master.failure))
+      return masterError(absl::StatusCode::kUnavailable,
+                         absl::StrCat(what, "another service (", why, ")", kCheckMaster));
+    if (!master.failure.ok())
+      return masterError(master.failure.code(), absl::StrCat(what, "a process that is none of this job (", why, ")"));
     if (master.peer.attempt != self.attempt)
       return masterError(
           absl::StatusCode::kFailedPrecondition,
@@ -307,8 +319,8 @@ private:
     return absl::OkStatus();
   }
 
-  static absl::Status pause(absl::Duration time) {
-    for (Patience patience(time); !patience.isOver();) {
+  static absl::Status pause(absl::Duration time, Patience &patience) {
+    for (Patience pause(time); !pause.isOver() && !patience.isOver();) {
       SPLITCAST_RETURN_IF_ERROR(processHealth());
       absl::SleepFor(absl::Milliseconds(20));
     }
@@ -357,14 +369,13 @@ private:
     Patience patience(rendezvous.timeout); // all ranks are there; the last may have come long after this one
     SPLITCAST_ASSIGN_OR_RETURN(Greetings greetings, Greetings::create(self, rendezvous.secret));
     SPLITCAST_RETURN_IF_ERROR(greetings.listen(std::move(listener)));
-    for (int64_t rank = 1; rank < rendezvous.rank; ++rank) {
-      absl::StatusOr<Socket> socket = connectTo(endpoints[rank], patience);
-      absl::Status status = socket.ok() ? greetings.call(*std::move(socket), rank) : socket.status();
-      if (!status.ok())
-        return unreachable(rank, status.message());
-    }
+    for (int64_t rank = 1; rank < rendezvous.rank; ++rank)
+      toCall.push_back(rank);
     for (int64_t missing = rendezvous.size - 2; missing > 0;) {
+      SPLITCAST_RETURN_IF_ERROR(callOthers(greetings));
       absl::StatusOr<std::optional<Greeted>> greeted = nextOf(greetings, patience);
+      if (absl::IsDeadlineExceeded(greeted.status()) && !toCall.empty())
+        return unreachable(toCall.front(), whyNot);
       if (absl::IsDeadlineExceeded(greeted.status()))
         return absl::UnavailableError(absl::StrCat(missingRanks(peers, rendezvous.rank), " did not connect to rank ",
                                                    rendezvous.rank, greetings.refusals()));
@@ -377,16 +388,46 @@ private:
     return absl::OkStatus();
   }
 
+  /// Calls the ranks that are to be called, until one cannot be reached. That
+  /// one has ended if it could be reached before.
+  absl::Status callOthers(Greetings &greetings) {
+    while (!toCall.empty() && pauseOfCalls.isOver()) {
+      const int64_t rank = toCall.front();
+      toCall.pop_front();
+      Patience patience(kTry);
+      absl::StatusOr<Socket> socket = connectTo(endpoints[rank], patience);
+      absl::Status status = socket.ok() ? greetings.call(*std::move(socket), rank) : socket.status();
+      if (!status.ok() && wasReached[rank] && !absl::IsDeadlineExceeded(status))
+        return unreachable(rank, status.message());
+      if (!status.ok())
+        callLater(rank, status);
+      else
+        wasReached[rank] = true;
+    }
+    return absl::OkStatus();
+  }
+
+  void callLater(int64_t rank, const absl::Status &why) {
+    toCall.push_back(rank);
+    whyNot = std::string(why.message());
+    pauseOfCalls = Patience(kPause);
+  }
+
   absl::Status unreachable(int64_t rank, absl::string_view why) const {
     return absl::UnavailableError(absl::StrCat("rank ", rendezvous.rank, " cannot connect to rank ", rank, " at ",
                                                endpoints[rank].text(), ": ", why));
   }
 
-  /// Gives a rank of this job its place. Returns false if it is none.
+  /// Gives a rank of this job its place. Returns false if it is none, or has to
+  /// be called again.
   absl::StatusOr<bool> admit(Greeted greeted, Greetings &greetings) {
     const Membership &peer = greeted.peer;
     const bool isOfJob = peer.job == self.job && peer.attempt == self.attempt && peer.size == self.size;
     if (greeted.called >= 0) {
+      if (absl::IsUnavailable(greeted.failure)) {
+        callLater(greeted.called, greeted.failure);
+        return false;
+      }
       if (!greeted.failure.ok())
         return unreachable(greeted.called, greeted.failure.message());
       if (!isOfJob || peer.rank != greeted.called)
@@ -404,6 +445,10 @@ private:
   Socket listener;
   std::vector<Endpoint> endpoints;
   std::vector<Socket> peers;
+  std::deque<int64_t> toCall;   ///< ranks below this one
+  std::vector<bool> wasReached; ///< by rank
+  std::string whyNot;           ///< the last one could not be called
+  Patience pauseOfCalls{absl::ZeroDuration()};
 };
 
 } // namespace

@@ -71,9 +71,18 @@ absl::Status waitFor(const Socket &socket, short events, Patience &patience) {
   }
 }
 
+/// Gives up after 3 seconds, so that one may begin anew. The system would ask
+/// again after ever longer pauses, and a listener whose backlog others fill
+/// answers only now and then.
+void giveUpSoon(const Socket &socket) {
+  int retries = 1;
+  setsockopt(socket.fd(), IPPROTO_TCP, TCP_SYNCNT, &retries, sizeof(retries));
+}
+
 absl::StatusOr<Socket> tryConnect(const Resolved &to, Patience &patience) {
   SPLITCAST_ASSIGN_OR_RETURN(Socket socket, openSocket(to.address.ss_family));
   sendAtOnce(socket);
+  giveUpSoon(socket);
   if (connect(socket.fd(), reinterpret_cast<const sockaddr *>(&to.address), to.length) == 0)
     return socket;
   if (errno != EINPROGRESS)
@@ -81,6 +90,8 @@ absl::StatusOr<Socket> tryConnect(const Resolved &to, Patience &patience) {
   SPLITCAST_RETURN_IF_ERROR(waitFor(socket, POLLOUT, patience));
   socklen_t length = sizeof(errno);
   getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &errno, &length);
+  if (errno == ETIMEDOUT)
+    return absl::DeadlineExceededError("connect: Connection timed out");
   if (errno != 0)
     return socketError("connect");
   return socket;

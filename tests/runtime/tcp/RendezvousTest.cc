@@ -1,5 +1,5 @@
 //===- RendezvousTest.cc - Ranks that meet among strangers ------------------===//
-#include "runtime/tcp/TcpHandshake.h"
+#include "runtime/tcp/TcpGreetings.h"
 #include "runtime/tcp/TcpJob.h"
 
 #include "absl/strings/match.h"
@@ -9,6 +9,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
@@ -120,16 +121,18 @@ TEST(Rendezvous, UnlikeAttempts) {
   std::vector<Rendezvous> all = {rankOf(0, 2, port), rankOf(1, 2, port), rankOf(1, 2, port)};
   all[0].attempt = all[1].attempt = 3;
   all[2].attempt = 2;
-  std::vector<absl::Status> told = meetAll(all);
-  EXPECT_EQ(told[0], absl::OkStatus());
-  EXPECT_EQ(told[1], absl::OkStatus());
-  expectText(told[2], absl::StatusCode::kFailedPrecondition,
+  absl::StatusOr<std::vector<Socket>> zero;
+  std::thread waits([&] { zero = meet(all[0]); });
+  expectText(meet(all[2]).status(), absl::StatusCode::kFailedPrecondition,
              "belongs to attempt 3 of the job, and this rank to attempt 2");
+  EXPECT_EQ(meet(all[1]).status(), absl::OkStatus());
+  waits.join();
+  EXPECT_EQ(zero.status(), absl::OkStatus());
 
   all = {rankOf(0, 2, freePort()), {}};
   all[1] = rankOf(1, 2, all[0].master.port);
   all[1].attempt = 1;
-  told = meetAll(all);
+  const std::vector<absl::Status> told = meetAll(all);
   expectText(told[0], absl::StatusCode::kFailedPrecondition,
              "rank 1 belongs to attempt 1 of the job, and this rank to attempt 0; this process is left over");
   expectText(told[1], absl::StatusCode::kFailedPrecondition, "use another MASTER_PORT");
@@ -248,8 +251,85 @@ TEST(Rendezvous, AnotherServiceSaysNothing) {
 }
 
 TEST(Rendezvous, AnotherServiceHangsUp) {
-  expectText(toldBy([](const Socket &socket) { shutdown(socket.fd(), SHUT_RDWR); }), absl::StatusCode::kUnavailable,
-             "where rank 0 should listen, another service (");
+  const absl::Status status =
+      toldBy([](const Socket &socket) { shutdown(socket.fd(), SHUT_RDWR); }, absl::Milliseconds(700));
+  expectText(status, absl::StatusCode::kUnavailable, "where rank 0 should listen, another service (");
+  expectText(status, absl::StatusCode::kUnavailable, " times within 700ms); check MASTER_ADDR, and give a MASTER_PORT");
+}
+
+/// Closes the next connections.
+void closeNext(const Socket &listener, int count) {
+  for (Patience patience(absl::Seconds(10)); count > 0 && !patience.isOver(); absl::SleepFor(absl::Milliseconds(1)))
+    count -= acceptNext(listener)->isOpen() ? 1 : 0;
+  EXPECT_EQ(count, 0) << "so many did not come";
+}
+
+// It may have no place for more connections, so a rank calls again: as often as it takes within its time.
+TEST(Rendezvous, RankZeroClosesConnectionsAtFirst) {
+  const int port = freePort();
+  std::thread zero([&] {
+    {
+      const Socket listener = *listenAt({"127.0.0.1", port});
+      closeNext(listener, 14);
+    }
+    EXPECT_EQ(meet(rankOf(0, 2, port)).status(), absl::OkStatus());
+  });
+  EXPECT_EQ(meetAll({rankOf(1, 2, port)})[0], absl::OkStatus());
+  zero.join();
+}
+
+/// Answers the next connection as this rank would.
+Socket welcome(const Socket &listener, const Membership &self) {
+  Greetings greetings = *Greetings::create(self, kSecret);
+  EXPECT_TRUE(greetings.listen(Socket::open([&] { return fcntl(listener.fd(), F_DUPFD_CLOEXEC, 0); })).ok());
+  for (Patience patience(absl::Seconds(10)); !patience.isOver();)
+    if (absl::StatusOr<std::optional<Greeted>> greeted = greetings.next(10); greeted.ok() && greeted->has_value())
+      return std::move((*greeted)->socket);
+  ADD_FAILURE() << "nobody connects";
+  return {};
+}
+
+// The same holds for the other ranks, unless nobody listens there any more.
+TEST(Rendezvous, AnotherRankClosesConnectionsAtFirst) {
+  for (const bool ends : {false, true}) {
+    Socket zero = *listenAt({"127.0.0.1", 0}), one = *listenAt({"127.0.0.1", 0});
+    const int port = localEndpoint(zero)->port, portOfOne = localEndpoint(one)->port;
+    std::thread others([&] {
+      const Socket two = welcome(zero, {0, 3, 0, 0, 0});
+      Patience patience(absl::Seconds(10));
+      EXPECT_TRUE(writeText(two, absl::StrCat("ok 77\n0 \n", portOfOne, " 127.0.0.1\n0 "), patience).ok());
+      closeNext(one, 3);
+      if (ends)
+        one.close();
+      else
+        EXPECT_TRUE(welcome(one, {1, 3, 0, 77, portOfOne}).isOpen());
+    });
+    const absl::Time begin = absl::Now();
+    const absl::Status status = meetAll({rankOf(2, 3, port)})[0];
+    others.join();
+    EXPECT_LT(absl::Now() - begin, absl::Seconds(10));
+    if (ends)
+      expectText(status, absl::StatusCode::kUnavailable, absl::StrCat("rank 2 cannot connect to rank 1 at 127.0.0.1:"));
+    else
+      EXPECT_EQ(status, absl::OkStatus());
+  }
+}
+
+// The pauses of the system, of 1, 2, 4, ... seconds (after five of 1 second, since Linux 6.5), would soon be too long.
+TEST(Rendezvous, AFullBacklogIsTriedAgainSoon) {
+  const Socket listener = *listenAt({"127.0.0.1", 0});
+  ASSERT_EQ(listen(listener.fd(), 0), 0);
+  const int port = localEndpoint(listener)->port;
+  Socket one = connectedTo(port);
+  std::thread frees([&] {
+    absl::SleepFor(absl::Milliseconds(7500));
+    one = *acceptNext(listener);
+  });
+  const absl::Time begin = absl::Now();
+  connectedTo(port);
+  EXPECT_GT(absl::Now() - begin, absl::Seconds(7));
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(10));
+  frees.join();
 }
 
 TEST(Rendezvous, AnotherVersion) {
