@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <sys/socket.h>
 #include <utility>
@@ -13,15 +14,15 @@ namespace {
 
 /// How long a connection from another process may take for its handshake.
 constexpr absl::Duration kTalkTime = absl::Seconds(10);
-/// So many connections may be in their handshakes. If there are more, those
-/// that have not greeted, or not given a proof, for this long make room.
-constexpr size_t kMostTalks = 256;
+/// So many connections from others may be in their handshakes. If more come,
+/// those that have not greeted, or not given a proof, for this long are late.
+constexpr size_t kPlaces = 256;
 constexpr absl::Duration kSilence = absl::Seconds(1), kWithoutProof = absl::Seconds(3);
+/// So many are accepted before handshakes go on, and may free their places.
+constexpr int kTurn = 64;
 
 /// The listening socket's key among those of talks.
 constexpr uint64_t kListener = 0;
-
-absl::Duration waited(const Patience &patience) { return kTalkTime - patience.left(); }
 
 } // namespace
 
@@ -35,7 +36,6 @@ absl::StatusOr<Greetings> Greetings::create(const Membership &self, std::string 
 
 absl::Status Greetings::listen(Socket socket) {
   listener = std::move(socket);
-  isListening = true;
   return readiness.add(listener, kListener, Readiness::Reads);
 }
 
@@ -43,13 +43,15 @@ absl::Status Greetings::call(Socket socket, int64_t rank) {
   return begin(std::move(socket), Handshake::Side::Connects, rank);
 }
 
-absl::Status Greetings::begin(Socket socket, Handshake::Side side, int64_t called) {
+absl::Status Greetings::begin(Socket socket, Handshake::Side side, int64_t called, const std::string &from) {
   SPLITCAST_ASSIGN_OR_RETURN(Handshake handshake, Handshake::begin(side, self, secret));
   const absl::Duration time = side == Handshake::Side::Accepts ? kTalkTime : absl::InfiniteDuration();
-  const auto talk =
-      talks.emplace(++lastTalk, Talk{std::move(socket), std::move(handshake), Patience(time), called}).first;
-  SPLITCAST_RETURN_IF_ERROR(readiness.add(talk->second.socket, talk->first, Readiness::Reads));
-  advance(talk);
+  SPLITCAST_RETURN_IF_ERROR(readiness.add(socket, ++lastTalk, Readiness::Reads));
+  if (side == Handshake::Side::Accepts) {
+    ++taken;
+    ++held[from];
+  }
+  advance(talks.emplace(lastTalk, Talk{std::move(socket), std::move(handshake), Patience(time), called, from}).first);
   return absl::OkStatus();
 }
 
@@ -66,7 +68,6 @@ absl::StatusOr<std::optional<Greeted>> Greetings::next(int milliseconds) {
   if (look.isOver()) {
     look.restart();
     endLate();
-    listenAgain();
   }
   if (ended.empty())
     return std::nullopt;
@@ -80,34 +81,40 @@ absl::StatusOr<std::optional<Greeted>> Greetings::next(int milliseconds) {
 //===----------------------------------------------------------------------===//
 
 absl::Status Greetings::accept() {
-  while (makeRoom()) {
+  for (int i = 0; i < kTurn; ++i) {
     absl::StatusOr<Socket> socket = acceptNext(listener);
-    if (absl::IsResourceExhausted(socket.status()) && !talks.empty())
-      break; // goes on once a talk has ended
+    if (absl::IsResourceExhausted(socket.status()) && makeRoom(""))
+      continue; // who has connected is seen once it is accepted
     SPLITCAST_RETURN_IF_ERROR(socket.status());
     if (!socket->isOpen())
       return absl::OkStatus();
-    SPLITCAST_RETURN_IF_ERROR(begin(*std::move(socket), Handshake::Side::Accepts, -1));
+    const absl::StatusOr<Endpoint> from = peerEndpoint(*socket);
+    if (!from.ok())
+      continue; // it has reset the connection
+    if (taken < kPlaces || makeRoom(from->host))
+      SPLITCAST_RETURN_IF_ERROR(begin(*std::move(socket), Handshake::Side::Accepts, -1, from->host));
+    else
+      note(absl::StatusCode::kResourceExhausted, from->host, "a process",
+           "too many connections from its address did not say who they are");
   }
-  // Connections that wait would wake this rank all the time.
-  isListening = false;
-  readiness.remove(listener);
   return absl::OkStatus();
 }
 
-void Greetings::listenAgain() {
-  if (listener.isOpen() && !isListening)
-    isListening = readiness.add(listener, kListener, Readiness::Reads).ok();
-}
-
-/// Returns whether another connection may be accepted. If too many are in
-/// their handshakes, it closes the oldest one that is late.
-bool Greetings::makeRoom() {
-  if (talks.size() < kMostTalks)
-    return true;
+/// Ends a handshake for a connection from this address, as the header says, or
+/// returns false. An address that is not known holds nothing.
+bool Greetings::makeRoom(const std::string &from) {
+  const auto own = held.find(from);
+  const size_t wanted = from.empty() ? 0 : 1 + (own == held.end() ? 0 : own->second);
+  size_t most = wanted;
+  for (const auto &[address, places] : held)
+    most = std::max(most, places);
+  auto makesRoom = [&](const Talk &talk) {
+    if (talk.called >= 0 || (talk.from == from ? wanted : held.at(talk.from)) < most)
+      return false;
+    return wanted < most || talk.patience.waitedFor() > (talk.handshake.hasPeer() ? kWithoutProof : kSilence);
+  };
   for (auto talk = talks.begin(); talk != talks.end(); ++talk)
-    if (talk->second.called < 0 &&
-        waited(talk->second.patience) > (talk->second.handshake.hasPeer() ? kWithoutProof : kSilence)) {
+    if (makesRoom(talk->second)) {
       end(talk, absl::DeadlineExceededError("it did not say who it is, while many others connected"));
       return true;
     }
@@ -157,8 +164,13 @@ void Greetings::end(Talks::iterator talk, absl::Status failure) {
   Talk &over = talk->second;
   readiness.remove(over.socket);
   const bool isCalled = over.called >= 0;
+  if (!isCalled) {
+    --taken;
+    if (--held[over.from] == 0)
+      held.erase(over.from);
+  }
   if (!failure.ok() && !isCalled)
-    note(failure.code(), over.socket,
+    note(failure.code(), over.from,
          over.handshake.hasPeer() ? absl::StrCat("a process that calls itself rank ", over.handshake.peer().rank)
                                   : "a process",
          failure.message());
@@ -171,15 +183,15 @@ void Greetings::end(Talks::iterator talk, absl::Status failure) {
 // Refusals
 //===----------------------------------------------------------------------===//
 
-void Greetings::note(absl::StatusCode kind, const Socket &socket, const std::string &who, absl::string_view reason) {
+void Greetings::note(absl::StatusCode kind, const std::string &from, const std::string &who, absl::string_view reason) {
   Refused &same = refused[kind];
   ++same.count;
-  const absl::StatusOr<Endpoint> from = peerEndpoint(socket);
-  same.last = absl::StrCat(who, from.ok() ? absl::StrCat(" at ", from->host) : "", " was refused: ", reason);
+  same.last = absl::StrCat(who, from.empty() ? "" : " at ", from, " was refused: ", reason);
 }
 
 void Greetings::refuse(const Greeted &greeted, const std::string &reason) {
-  note(absl::StatusCode::kFailedPrecondition, greeted.socket,
+  const absl::StatusOr<Endpoint> from = peerEndpoint(greeted.socket);
+  note(absl::StatusCode::kFailedPrecondition, from.ok() ? from->host : "",
        absl::StrCat("a process that calls itself rank ", greeted.peer.rank), reason);
 }
 

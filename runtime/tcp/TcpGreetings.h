@@ -1,7 +1,21 @@
 //===- TcpGreetings.h - Handshakes side by side -------------------------------===//
 //
 // Anyone may connect to a listening rank: a scanner of ports, a rank of another job, a process that says nothing. So
-// the handshakes of all connections go on at once, each with a time of its own, and one that fails concerns no other.
+// the handshakes of all connections go on at once, each with a time of its own (10 s), and one that fails concerns no
+// other.
+//
+// Of the connections from others 256 may be in their handshakes. If more come, the addresses that they come from share
+// these places: the next connection takes that of the oldest one of the address that holds most, at once, if its own
+// address then still holds fewer. Otherwise it takes that of the oldest one that has not greeted for 1 s, or not given
+// a proof for 3 s, of an address that holds as many as its own; and if there is none, it is closed. So a caller whose
+// connection is closed before it knows whom it has called has to call again.
+//
+//   a stranger at an address of its own     takes no place from an address that holds fewer, however fast it connects;
+//                                           300 ranks of one host share 128 places beside it
+//   one at the address of ranks, or with    fills the places as they become free, 85 to 256 a second; so of N
+//   as many addresses as there are places   connections a second one in N / 85 finds a place, a rank's as well
+//   one that connects faster than this      fills the kernel's backlog (4096), so that ranks do not get as far as this
+//   process accepts
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_TCP_TCPGREETINGS_H
@@ -51,25 +65,26 @@ private:
     Handshake handshake;
     Patience patience;
     int64_t called;
+    std::string from; ///< the address of one that has connected
   };
   using Talks = std::map<uint64_t, Talk>;
 
   explicit Greetings(Readiness readiness) : readiness(std::move(readiness)) {}
-  absl::Status begin(Socket socket, Handshake::Side side, int64_t called);
+  absl::Status begin(Socket socket, Handshake::Side side, int64_t called, const std::string &from = "");
   absl::Status accept();
-  bool makeRoom();
-  void listenAgain();
+  bool makeRoom(const std::string &from);
   void advance(Talks::iterator talk);
   void end(Talks::iterator talk, absl::Status failure);
   void endLate();
-  void note(absl::StatusCode kind, const Socket &socket, const std::string &who, absl::string_view reason);
+  void note(absl::StatusCode kind, const std::string &from, const std::string &who, absl::string_view reason);
 
   Membership self;
   std::string secret;
   Readiness readiness;
   Socket listener;
-  bool isListening = false;
-  Talks talks; ///< by number; a lower one is older
+  Talks talks;                        ///< by number; a lower one is older
+  size_t taken = 0;                   ///< how many places
+  std::map<std::string, size_t> held; ///< the same by address
   uint64_t lastTalk = 0;
   std::deque<Greeted> ended;
   Patience look{absl::Milliseconds(100)}; ///< until late talks are looked for again

@@ -26,7 +26,7 @@ import overheard
 from network import Network, address_of, why_not
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-RANK, STRANGER = os.path.join(HERE, "trains.py"), os.path.join(HERE, "stranger.py")
+RANK, STRANGER, FLOOD = (os.path.join(HERE, name) for name in ("trains.py", "stranger.py", "flood.py"))
 HOSTS, PORT = 3, 29477  # the stranger's host is one more
 STEPS = 300
 TIMEOUT = 300  # seconds, within which all happens even on a busy machine
@@ -38,6 +38,7 @@ SEED = int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 
 
 # What the stranger must have done, to rank 0 and to others, before the last ranks start.
 ENOUGH_OF_A_KIND, ENOUGH_OPEN = 20, 300
+ENOUGH_OF_A_FLOOD = 1000  # connections a second
 ENOUGH_REFUSED = 300  # calls while the ranks train, when none of them listens
 ANSWERED = {"greets: wrong proof", "greets: own proof", "greets: no proof", "floods: headers", "replays: at once",
             "replays: in turn"}
@@ -158,6 +159,34 @@ class Stranger:
             raise AssertionError(f"the stranger has failed: {self._process.returncode}")
 
 
+class Flood:
+    """A process on the stranger's host that connects to ranks as fast as it can; see flood.py."""
+
+    def __init__(self, network: Network, targets: list[tuple[str, int]]) -> None:
+        self._report = temporary("report")
+        self._process = subprocess.Popen(
+            network.hosts[HOSTS].command(sys.executable, FLOOD, self._report,
+                                         *(f"{address}:{port}" for address, port in targets)),
+            env=ENVIRONMENT, stdin=subprocess.PIPE)
+        self._last, self._before = time.monotonic(), 0
+
+    def connected(self) -> int:
+        return int(text_of(self._report)) if os.path.exists(self._report) else 0
+
+    def is_enough(self) -> bool:
+        """Returns whether it was fast enough in the last second, if a second has passed."""
+        connected, now = self.connected(), time.monotonic()
+        if now < self._last + 1:
+            return False
+        rate, self._last, self._before = (connected - self._before) / (now - self._last), now, connected
+        return rate >= ENOUGH_OF_A_FLOOD
+
+    def end(self) -> None:
+        self._process.communicate(timeout=20)
+        if self._process.returncode != 0:
+            raise AssertionError(f"the flood has failed: {self._process.returncode}")
+
+
 class NamespacesTest(unittest.TestCase):
 
     @contextlib.contextmanager
@@ -178,6 +207,14 @@ class NamespacesTest(unittest.TestCase):
             yield stranger
         finally:
             stranger.end()
+
+    @contextlib.contextmanager
+    def flood(self, network: Network, targets: list[tuple[str, int]]) -> Iterator[Flood]:
+        flood = Flood(network, targets)
+        try:
+            yield flood
+        finally:
+            flood.end()
 
     def start(self, ranks: list[Rank]) -> list[Rank]:
         self.ranks += ranks
@@ -204,17 +241,24 @@ class NamespacesTest(unittest.TestCase):
                 last, half_time = size // HOSTS, temporary("half_time")
                 ranks = self.start([Rank(network, rank, size, given, awaited=half_time) for rank in range(size - last)])
                 self.wait_for(ranks, lambda: not stranger.lacks(), lambda: f"the stranger lacks {stranger.lacks()}")
-                begin = time.monotonic()
-                ranks += self.start([Rank(network, rank, size, given) for rank in range(size - last, size)])
-                self.wait_for(ranks, lambda: all(rank.has_joined() for rank in ranks), lambda: "not all ranks joined")
-                joined, refused, until_then = time.monotonic() - begin, stranger.total("refused"), stranger.text()
+                others = [(address, port) for address, port in stranger.report()["others"]]
+                with self.flood(network, [(address_of(0), PORT), *others]) as flood:
+                    self.wait_for(ranks, flood.is_enough,
+                                  lambda: f"the flood has not {ENOUGH_OF_A_FLOOD} connections a second")
+                    begin, before = time.monotonic(), flood.connected()
+                    ranks += self.start([Rank(network, rank, size, given) for rank in range(size - last, size)])
+                    self.wait_for(ranks, lambda: all(rank.has_joined() for rank in ranks),
+                                  lambda: f"not all ranks joined beside {flood.connected()} connections of the flood")
+                    joined, flooded = time.monotonic() - begin, flood.connected() - before
+                refused, until_then = stranger.total("refused"), stranger.text()
                 self.wait_for(ranks, lambda: stranger.total("refused") > refused + ENOUGH_REFUSED,
                               lambda: "the stranger does not go on calling beside ranks that train")
                 open(half_time, "w").close()
                 self.expect_bits(ranks, bits)
             self.assertEqual(stranger.total("admitted"), 0, stranger.report())
             self.expect_no_secret(overheard.load(again), secret)
-        print(f"{size} ranks: {bits}; the last ones joined in {joined:.1f} s; a stranger {until_then} until then; "
+        print(f"{size} ranks: {bits}; the last ones joined in {joined:.1f} s, in which a stranger connected {flooded} "
+              f"times; it {until_then} until then; "
               f"{stranger.text()} in all; it was never admitted", flush=True)
 
     def wait_for(self, ranks: list[Rank], condition: Callable[[], bool], what: Callable[[], str]) -> None:
