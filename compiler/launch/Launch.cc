@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <sched.h>
 #include <unistd.h>
 
@@ -48,6 +49,13 @@ std::string processorsText() {
     if (CPU_ISSET(processor, &set))
       absl::StrAppend(&text, " ", processor);
   return text;
+}
+
+/// Returns the cache of kernels of this process. It is used by all processes
+/// of a machine that return the same text, or by none.
+std::string cacheText(const std::string &directory) {
+  std::error_code error;
+  return absl::StrCat(geteuid(), " ", std::filesystem::absolute(directory, error).string());
 }
 
 /// Returns the processors per rank if ranks with the same processors share
@@ -201,6 +209,7 @@ absl::Status Launch::createDevice() {
   options.kernelCache = chosen.kernelCache;
   options.namesForPerf = chosen.perfMap;
   options.anyOrder = chosen.anyOrder;
+  options.warnsOfCache = warnsOfCache;
   options.localRank = localRank;
   options.localRanks = localRanks;
   options.timeout = toDuration(chosen.timeoutSeconds);
@@ -274,6 +283,11 @@ absl::Status Launch::shareProcessors() {
   std::vector<std::string> machines;
   for (const std::string &text : processors)
     machines.push_back(text.substr(text.find(" of ") + 4, text.find(':') - text.find(" of ") - 4));
+  SPLITCAST_ASSIGN_OR_RETURN(const std::vector<std::string> caches,
+                             control->exchange(cacheText(chosen.kernelCache), {"start of the job"}));
+  for (int64_t lower = 0; lower < rank(); ++lower)
+    if (machines[lower] == machines[rank()] && caches[lower] == caches[rank()])
+      warnsOfCache = false;
   localRanks = std::count(machines.begin(), machines.end(), machines[rank()]);
   localRank = std::count(machines.begin(), machines.begin() + rank(), machines[rank()]);
   rankThreads = static_cast<int>(chosen.threads > 0 ? chosen.threads : sharedProcessors(processors));

@@ -135,6 +135,7 @@ private:
   LaunchOptions chosen;
   int rankThreads = 1;
   int64_t localRank = 0, localRanks = 1; ///< on this machine
+  bool warnsOfCache = true;              ///< whether no lower rank of this machine has the same cache of kernels
   absl::Status readiness;
   std::string note;
   std::function<absl::Status(runtime::Communicator &)> lastReport;

@@ -26,6 +26,7 @@ class HostMemory; // runtime/host/HostMemory.h
 struct LaunchBackendOptions {
   int threads = 1;
   std::string kernelCache;                     ///< a directory; if empty, no kernels are kept
+  bool warnsOfCache = true;                    ///< whether this rank is the one to say that kernelCache is not used
   bool namesForPerf = false;                   ///< whether generated code gets names for Linux's perf
   bool anyOrder = false;                       ///< whether kernels may sum in any order
   int64_t localRank = 0, localRanks = 1;       ///< this rank's index among those of this machine, and their number

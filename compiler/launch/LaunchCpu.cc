@@ -9,7 +9,7 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
   runtime::HostDeviceOptions device;
   device.threads = options.threads;
   device.objectCacheDir = options.kernelCache;
-  device.warns = options.localRank == 0;
+  device.warns = options.warnsOfCache;
   device.namesForPerf = options.namesForPerf;
   device.anyOrder = options.anyOrder;
   device.memory = options.memory;

@@ -33,8 +33,8 @@ struct HostDeviceOptions {
   bool anyOrder = false;
   /// The memory from which buffers are allocated. If it is null, the device has its own, with `guardPages`.
   std::shared_ptr<HostMemory> memory = nullptr;
-  /// Whether it is said, on stderr and once, why `objectCacheDir` is not used. It is enough if one rank of a machine
-  /// says so.
+  /// Whether it is said, on stderr and once, why `objectCacheDir` is not used. It is enough if one of the ranks
+  /// of a machine that use it says so.
   bool warns = true;
 };
 

@@ -238,6 +238,24 @@ TEST(Examples, CachesOfOthersAreNotUsed) {
   EXPECT_FALSE(std::filesystem::is_empty(cache)) << "no kernels are kept";
 }
 
+// Nor is it silent if the cache of rank 0 is in order, and others have one that is not: it is said once of each.
+TEST(Examples, EachCacheThatIsNotUsedIsNamed) {
+  const std::string directory = makeWorkDirectory();
+  Job job = byVariables(directory, 5, with(textModel(), {"--steps=2"}));
+  for (const char *home : {"good", "bad", "bad", "good", "worse"}) {
+    std::filesystem::create_directories(directory + "/" + home + "/splitcast/kernels");
+    job.environments.push_back({{"XDG_CACHE_HOME", directory + "/" + home}});
+  }
+  for (const char *home : {"/bad", "/worse"})
+    ASSERT_EQ(chmod((directory + home + "/splitcast/kernels").c_str(), 0777), 0);
+  const JobResult result = runJob(job);
+  ASSERT_TRUE(result.succeeded()) << result.describe();
+  for (int rank = 0; rank < 5; ++rank) {
+    const std::string warning = "/splitcast/kernels': has mode 777";
+    EXPECT_EQ(result.rankOutputs[rank].find(warning) != std::string::npos, rank == 1 || rank == 4) << result.describe();
+  }
+}
+
 /// Makes all values of a file of f32 variables multiples of 1/64, and so their products with small integers and the
 /// sums of these exact: libraries may add up the last rows of a product in another order.
 void roundVariables(const std::string &path) {
