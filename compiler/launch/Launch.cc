@@ -278,13 +278,16 @@ Launch::connectMemory(std::unique_ptr<runtime::Transport> messages) {
 }
 
 absl::Status Launch::shareProcessors() {
-  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> processors,
-                             control->exchange(processorsText(), {"start of the job"}));
-  std::vector<std::string> machines;
-  for (const std::string &text : processors)
+  SPLITCAST_ASSIGN_OR_RETURN(
+      std::vector<std::string> processors,
+      control->exchange(absl::StrCat(processorsText(), "\n", cacheText(chosen.kernelCache)), {"start of the job"}));
+  std::vector<std::string> machines, caches;
+  for (std::string &text : processors) {
+    const size_t end = text.find('\n');
+    caches.push_back(text.substr(end + 1));
+    text.resize(end);
     machines.push_back(text.substr(text.find(" of ") + 4, text.find(':') - text.find(" of ") - 4));
-  SPLITCAST_ASSIGN_OR_RETURN(const std::vector<std::string> caches,
-                             control->exchange(cacheText(chosen.kernelCache), {"start of the job"}));
+  }
   for (int64_t lower = 0; lower < rank(); ++lower)
     if (machines[lower] == machines[rank()] && caches[lower] == caches[rank()])
       warnsOfCache = false;
