@@ -1,6 +1,7 @@
 //===- StrangersFuzzTest.cc - Bytes that no rank sends ----------------------===//
 //
-// Draws damaged handshakes, and damaged headers of running connections, from a seed that is printed (Strangers.h).
+// Draws damaged and replayed handshakes, and damaged headers of running connections, from a seed that is printed
+// (Strangers.h).
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/tcp/TcpHandshake.h"
@@ -16,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace splitcast::runtime {
 namespace {
@@ -85,6 +87,47 @@ void handshake(Draw &draw) {
 
 TEST(StrangersFuzz, Handshakes) { forEachMessage(handshake); }
 
+/// What was said in connections between two ranks.
+struct Overheard {
+  std::vector<std::string> greetings, proofs;
+
+  void listen() {
+    using Side = Handshake::Side;
+    Handshake connects = *Handshake::begin(Side::Connects, {1, 4, 0, 0, 99}, kSecret);
+    Handshake accepts = *Handshake::begin(Side::Accepts, {0, 4, 0, 0, 99}, kSecret);
+    greetings.push_back(connects.takeOutput());
+    EXPECT_EQ(accepts.take(greetings.back()), absl::OkStatus());
+    const std::string answer = accepts.takeOutput();
+    greetings.push_back(answer.substr(0, greetings.back().size()));
+    proofs.push_back(answer.substr(greetings.back().size()));
+    EXPECT_EQ(connects.take(greetings.back()), absl::OkStatus());
+    EXPECT_EQ(connects.take(proofs.back()), absl::OkStatus());
+    proofs.push_back(connects.takeOutput());
+  }
+};
+
+/// Who does not know the secret says again what others have said, or gives a rank back what that says itself.
+void replay(Draw &draw) {
+  using Side = Handshake::Side;
+  Overheard overheard;
+  for (int64_t times = 1 + draw.below(2); times > 0; --times)
+    overheard.listen();
+  std::vector<std::string> &greetings = overheard.greetings, &proofs = overheard.proofs;
+  Handshake rank = *Handshake::begin(draw.once(2) ? Side::Accepts : Side::Connects, {2, 4, 0, 0, 99}, kSecret);
+  Handshake stranger = *Handshake::begin(Side::Connects, {1, 4, 0, 0, 99}, "");
+  greetings.push_back(stranger.takeOutput());
+  if (std::string own = rank.takeOutput(); !own.empty())
+    greetings.push_back(std::move(own));
+  ASSERT_EQ(rank.take(greetings[draw.below(static_cast<int64_t>(greetings.size()))]), absl::OkStatus());
+  if (const std::string answer = rank.takeOutput(); !answer.empty())
+    proofs.push_back(answer.substr(greetings.front().size()));
+  const absl::Status status = rank.take(proofs[draw.below(static_cast<int64_t>(proofs.size()))]);
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_FALSE(rank.isDone()) << "what was overheard opens another connection";
+}
+
+TEST(StrangersFuzz, WhatWasOverheardProvesNothing) { forEachMessage(replay); }
+
 //===----------------------------------------------------------------------===//
 // Running connections
 //===----------------------------------------------------------------------===//
@@ -114,11 +157,15 @@ struct Header {
   Frame frame = kFrame;
 };
 
-int64_t residentBytes() {
+struct Memory {
+  int64_t reserved, resident; ///< in bytes
+};
+
+Memory memoryOfProcess() {
   std::ifstream statm("/proc/self/statm");
   int64_t pages = 0, resident = 0;
   statm >> pages >> resident;
-  return resident * sysconf(_SC_PAGESIZE);
+  return {pages * sysconf(_SC_PAGESIZE), resident * sysconf(_SC_PAGESIZE)};
 }
 
 /// A message that arrives whole, several with headers that strangers like, then any bytes. The receives are filled,
@@ -164,14 +211,15 @@ void header(Draw &draw) {
 }
 
 TEST(StrangersFuzz, HeadersOfRunningConnections) {
-  const int64_t before = residentBytes();
+  const Memory before = memoryOfProcess();
   forEachMessage(header);
-  EXPECT_LT(residentBytes() - before, int64_t{256} << 20);
+  EXPECT_LT(memoryOfProcess().resident - before.resident, int64_t{256} << 20);
 }
 
-// Each header announces as much as a message may have. It costs no more than what arrives.
+// Each header announces as much as a message may have. It costs no more than what arrives, and no more than a first
+// part is asked for: where memory is limited (ulimit -v), there would be none for others.
 TEST(StrangersFuzz, AnnouncedBytesCostNothing) {
-  const int64_t before = residentBytes();
+  const Memory before = memoryOfProcess();
   std::vector<std::unique_ptr<HalfMesh>> all;
   for (int i = 0; i < 200; ++i) {
     all.push_back(std::make_unique<HalfMesh>());
@@ -185,7 +233,9 @@ TEST(StrangersFuzz, AnnouncedBytesCostNothing) {
       absl::SleepFor(absl::Microseconds(3));
     }
   }
-  EXPECT_LT(residentBytes() - before, int64_t{64} << 20);
+  const Memory after = memoryOfProcess();
+  EXPECT_LT(after.resident - before.resident, int64_t{64} << 20);
+  EXPECT_LT(after.reserved - before.reserved, int64_t{4} << 30);
 }
 
 } // namespace
