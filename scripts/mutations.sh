@@ -1,16 +1,20 @@
 #!/usr/bin/env bash
-# Checks that random graphs find defects that the compiler once had.
+# Checks that random graphs and generated faults find defects that Splitcast once had.
 #
 #   bash scripts/mutations.sh [--seeds COUNT] [--all] [NAME...]
 #
-# Each patch in tests/property/mutations brings back one defect that made values silently wrong, and removes the
-# verifier that would now report it, if there is one. The script applies each patch (or those that are named) to a copy
-# of the last commit, in a temporary directory. It then checks the graphs of seeds 0 to COUNT - 1 (COUNT is 1000 by
-# default) until one fails; with --all it checks all of them, and counts those that fail. It prints a line per patch. It
-# exits 1 unless each defect is found; a patch that no longer applies or builds counts as not found.
+# Each patch in tests/property/mutations brings back one defect, and removes the verifier that would now report it, if
+# there is one. The script applies each patch (or those that are named) to a copy of the last commit, in a temporary
+# directory. It prints a line per patch. It exits 1 unless each defect is found; a patch that no longer applies or
+# builds counts as not found.
 #
-# A patch begins with a description, and a line "Level: local" or "Level: plan": the level down to which graphs must be
-# compiled to show the defect.
+# A patch begins with a description, and with a line that says what finds the defect:
+#
+#   Level: local   graphs that are compiled down to this level, local or plan: values became silently wrong. The graphs
+#                  of seeds 0 to COUNT - 1 (COUNT is 1000 by default) are checked until one fails; with --all, all of
+#                  them are, and those that fail are counted
+#   Test: LABEL    a test of files, processes or the network, which must pass without the patch and fail with it. What
+#                  it draws it draws anew
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 patches=$PWD/tests/property/mutations
@@ -30,10 +34,9 @@ fi
 
 work=$(mktemp -d)
 copy=$work/copy
-export TEST_TMPDIR=$work/graphs
-mkdir "$TEST_TMPDIR"
+mkdir "$work/graphs"
 inCopy() { (cd "$copy" && "$@"); }
-build() { inCopy runBazel "--output_base=$work/output" build --jobs="$(jobCount)" //tests/property:check_graph >"$work/log" 2>&1; }
+bazelInCopy() { inCopy runBazel "--output_base=$work/output" "$1" --jobs="$(jobCount)" "${@:2}" >"$work/log" 2>&1; }
 cleanUp() {
   inCopy runBazel "--output_base=$work/output" shutdown >/dev/null 2>&1
   git worktree remove --force "$copy"
@@ -41,19 +44,28 @@ cleanUp() {
 }
 trap cleanUp EXIT
 git worktree add --quiet --detach "$copy" HEAD || exit 1
-if ! build; then
-  tail -n 20 "$work/log"
-  exit 1
-fi
+
+# Checks that what is to find a defect finds none without it, which costs little where Bazel has built and tested this
+# commit before.
+declare -A isSound
+checkWithout() { # build|test TARGET
+  [ -n "${isSound[$2]:-}" ] || bazelInCopy "$@" || return 1
+  isSound[$2]=1
+}
 
 # Prints the first graph that fails and, with --all, how many fail. Fails if there is none. A process checks ten graphs,
 # so that a crash costs few others.
-check() { # LEVEL
-  local mode=() first="" found=0 begin
+checkGraphs() { # LEVEL
+  local mode=() first="" found=0 begin last
+  if ! bazelInCopy build "$graphs"; then
+    noteBuildFailure
+    return 1
+  fi
   [ "$1" = plan ] && mode=(plan)
   cp "$copy/bazel-bin/tests/property/check_graph" "$work/check_graph"
   for ((begin = 0; begin < seeds; begin += 10)); do
-    if ! "$work/check_graph" $begin $((begin + 9 < seeds ? begin + 9 : seeds - 1)) "${mode[@]}" >"$work/found" 2>&1; then
+    last=$((begin + 9 < seeds ? begin + 9 : seeds - 1))
+    if ! TEST_TMPDIR=$work/graphs "$work/check_graph" $begin $last "${mode[@]}" >"$work/found" 2>&1; then
       found=$((found + $(grep -c '^FAILED seed' "$work/found")))
       if ! tail -n 1 "$work/found" | grep -q ' failed$'; then found=$((found + 1)); fi # a crash ends the ten
       [ -n "$first" ] || first=$(grep -oEm1 "^FAILED seed.*|checking the graph of seed.*" "$work/found")
@@ -68,13 +80,40 @@ check() { # LEVEL
   else echo "found: ${first:0:150}"; fi
 }
 
-status=0
+# Prints which part of the test fails first, with the seed that was said last, and the test's time.
+checkTest() { # LABEL
+  bazelInCopy test --nocache_test_results --test_output=errors "$1"
+  case $? in
+  0) echo "NOT FOUND by $1" && return 1 ;;
+  3) ;; # the test was built, and it failed or took too long
+  *) noteBuildFailure && return 1 ;;
+  esac
+  awk -v label="$1" '
+    match($0, /SEED=[0-9]+|seed [0-9]+/) { seed = substr($0, RSTART, RLENGTH); sub(/.*[= ]/, "", seed) }
+    /^\[ RUN      \] / { running = $4 }
+    /^\[  FAILED  \] / && !failed { failed = $4; failedSeed = seed }
+    /^(FAIL|ERROR): [A-Za-z_]+ \(/ && !failed { failed = $2; failedSeed = seed }
+    / (FAILED|TIMEOUT) in [0-9.]+s/ { time = $(NF - 1) " " $NF }
+    END {
+      if (!failed) { failed = running ? running : "the test"; failedSeed = seed }
+      print "found: " label ", " failed (failedSeed ? ", seed " failedSeed : "") ", " time
+    }' "$work/log"
+}
+
+noteBuildFailure() { echo "DOES NOT BUILD: $(grep -m1 'error:' "$work/log" || tail -n 1 "$work/log")"; }
+
+graphs=//tests/property:check_graph status=0
 for name in "${names[@]}"; do
   patch=$patches/$name.patch
+  level=$(sed -n 's/^Level: //p' "$patch") label=$(sed -n 's/^Test: //p' "$patch")
   printf '%-24s ' "$name"
-  if ! inCopy git apply "$patch"; then echo "DOES NOT APPLY"
-  elif ! build; then echo "DOES NOT BUILD: $(grep -m1 'error:' "$work/log")"
-  elif check "$(sed -n 's/^Level: //p' "$patch")"; then
+  if [ -n "$label" ]; then what=(test "$label") check=(checkTest "$label")
+  else what=(build "$graphs") check=(checkGraphs "$level"); fi
+  if ! checkWithout "${what[@]}"; then
+    echo "NOT SOUND: without the patch, bazel ${what[*]} fails"
+    tail -n 20 "$work/log"
+  elif ! inCopy git apply "$patch"; then echo "DOES NOT APPLY"
+  elif "${check[@]}"; then
     inCopy git checkout --quiet -- .
     continue
   fi

@@ -1,4 +1,5 @@
-"""Whether patches still apply: each hunk has its old lines in its file, and a new file is not there yet."""
+"""Whether patches still apply: each hunk has its old lines in its file, and a new file is not there yet; and whether
+each mutation says what finds it."""
 import glob
 import os
 import re
@@ -8,6 +9,8 @@ FOLDERS = {
     "tests/howto": "bring the patch, and what CONTRIBUTING.md shows of it, to where they are now",
     "tests/property/mutations": "bring the planted bug to where they are now",
 }
+MUTATIONS = "tests/property/mutations"
+FINDS = r"^(?:Level: (?:local|plan)|Test: //[\w/]+:\w+)$"
 
 
 def hunksOf(text):
@@ -44,8 +47,11 @@ def check(root):
     for folder, advice in sorted(FOLDERS.items()):
         for patch in sorted(glob.glob(os.path.join(root, folder, "*.patch"))):
             with open(patch, encoding="utf-8") as file:
-                hunks = hunksOf(file.read())
-            name = os.path.relpath(patch, root)
+                text = file.read()
+            hunks, name = hunksOf(text), os.path.relpath(patch, root)
+            if folder == MUTATIONS and len(re.findall(FINDS, text, re.MULTILINE)) != 1:
+                findings.append(f"{name}: does not say what finds it; write one line 'Level: local', 'Level: plan' or "
+                                "'Test: //FOLDER:NAME' (scripts/mutations.sh)")
             if not hunks:
                 findings.append(f"{name}: changes nothing; write it with 'git diff'")
             for path, old, _ in hunks:

@@ -263,15 +263,26 @@ class TreeTest(TreeTestBase):
 
     def testPatchesApply(self):
         self.write("a.cc", "one\ntwo\n\nthree\n")
-        patch = "What it does.\n\n--- a/a.cc\n+++ b/a.cc\n@@ -1,4 +1,3 @@ f()\n {}\n-two\n \n+2\n three\n"
+        patch = "What it does.\nLevel: plan\n\n--- a/a.cc\n+++ b/a.cc\n@@ -1,4 +1,3 @@ f()\n {}\n-two\n \n+2\n three\n"
         self.write("tests/property/mutations/a.patch", patch.format("one"))
         self.assertEqual(patches.check(self.root), [])
         self.write("tests/property/mutations/a.patch", patch.format("1"))
-        self.write("tests/property/mutations/b.patch", "Nothing.\n")
+        self.write("tests/property/mutations/b.patch", "Nothing.\nTest: //a/b:c\n")
         findings = patches.check(self.root)
         self.assertEqual(len(findings), 2)
         self.assertIn("a.patch: a.cc has no such lines", findings[0])
         self.assertIn("b.patch: changes nothing", findings[1])
+
+    def testMutationsSayWhatFindsThem(self):
+        self.write("a.cc", "one\n")
+        patch = "What it does.\n{}\n--- a/a.cc\n+++ b/a.cc\n@@ -1 +1 @@\n-one\n+two\n"
+        for line in ("Level: local\n", "Level: plan\n", "Test: //tests/a_b/c:d_test\n"):
+            self.write("tests/property/mutations/a.patch", patch.format(line))
+            self.assertEqual(patches.check(self.root), [], line)
+        for line in ("", "Level: global\n", "Test: a:b\n", "Test: //a/b:c d\n", "Level: plan\nTest: //a/b:c\n"):
+            self.write("tests/property/mutations/a.patch", patch.format(line))
+            [finding] = patches.check(self.root)
+            self.assertIn("a.patch: does not say what finds it", finding)
 
     def testNewFilesOfPatchesAreNew(self):
         self.write("tests/howto/a.patch", "What it adds.\n\n--- /dev/null\n+++ b/b.cc\n@@ -0,0 +1,2 @@\n+one\n+two\n")
