@@ -177,8 +177,9 @@ void header(Draw &draw) {
   const Header first{4, 1, 5};
   std::string sent(reinterpret_cast<const char *>(&first), sizeof(first));
   sent += "abcd";
-  bool isKnown = true;                       // whether all headers so far are such as ranks send
-  bool isForLate = false, hasUnlike = false; // whether there is a message for the second receive; of another frame
+  bool isKnown = true;       // whether all headers so far are such as ranks send
+  int64_t bytesForLate = -1; // of the first message for the second receive
+  bool hasUnlike = false;    // whether it is of another frame
   for (int64_t messages = draw.below(4); messages > 0; --messages) {
     Header next{draw.number(), draw.once(2) ? 1 : draw.word(), draw.once(2) ? 5 : draw.number()};
     if (draw.once(3))
@@ -186,8 +187,10 @@ void header(Draw &draw) {
     sent.append(reinterpret_cast<const char *>(&next), sizeof(next));
     isKnown = isKnown && next.bytes >= 0 && next.bytes <= int64_t{1} << 30 && next.transport != 0 && next.tag >= 0 &&
               next.tag <= 32767;
-    if (isKnown && next.transport == 1 && next.tag == 5 && !std::exchange(isForLate, true))
+    if (isKnown && next.transport == 1 && next.tag == 5 && bytesForLate < 0) {
+      bytesForLate = next.bytes;
       hasUnlike = next.frame != kFrame;
+    }
     if (!isKnown || next.bytes >= 1000)
       break; // what follows would be contents
     sent += draw.bytes(next.bytes);
@@ -196,7 +199,8 @@ void header(Draw &draw) {
     sent += draw.bytes(draw.below(100));
   ASSERT_EQ(send(half.stranger, sent.data(), sent.size(), MSG_NOSIGNAL), static_cast<ssize_t>(sent.size()));
   std::array<std::byte, 64> place;
-  const auto late = half.mesh->receive(1, {1, 5}, kFrame, place.data(), draw.below(64));
+  const bool hasLength = bytesForLate >= 0 && bytesForLate < 64 && draw.once(2);
+  const auto late = half.mesh->receive(1, {1, 5}, kFrame, place.data(), hasLength ? bytesForLate : draw.below(64));
   absl::StatusOr<bool> done = false;
   for (int i = 0; i < 200; ++i) // the mesh does not ask the system at every test
     done = half.mesh->test(*early);
