@@ -1,9 +1,10 @@
 //===- CheckpointOwnerTest.cc - Several jobs, one directory of checkpoints ------------===//
 //
 // A directory belongs to the job that began last. A job that is stopped (SIGSTOP) at a random moment, often while it
-// writes, goes on when its successor has ended: it fails, names the successor, and changes nothing that this one has
-// written. The same for a job that was never stopped, for two that begin together, and for a third that resumes while
-// one of these two saves. The seed is printed.
+// writes, or between its look at who owns the directory and its act (StopsAtRename.cc), goes on when its successor has
+// ended: it fails, names the successor, and changes nothing that this one has written. The same for a job that was
+// never stopped, for two that begin together, and for a third that resumes while one of these two saves. The seed is
+// printed.
 //
 //===----------------------------------------------------------------------===//
 #include "tests/examples/TrainingRuns.h"
@@ -74,8 +75,10 @@ std::map<std::string, std::string> filesOf(const std::string &directory, int64_t
 /// A job beside this thread, whose ranks can be stopped.
 class RunningJob {
 public:
-  RunningJob(const std::string &directory, int64_t ranks, const Command &command, int64_t limitSeconds = 100)
+  RunningJob(const std::string &directory, int64_t ranks, const Command &command, int64_t limitSeconds = 100,
+             const std::map<std::string, std::string> &environment = {})
       : ranks(ranks) {
+    job.environments = {environment};
     job.commands = {with(command, {"--timeout=60"})};
     job.ranks = ranks;
     job.directory = directory;
@@ -162,13 +165,24 @@ public:
     const int64_t ranks = draw(3);
     RunningJob first(directory, ranks, firstOf(ranks, kForever));
     ASSERT_TRUE(first.stop(atRandomMoment(/*milliseconds=*/400)));
-    const int64_t steps = newestStep(checkpoints) + 40;
-    runSuccessor(steps);
-    const std::map<std::string, std::string> written = filesOf(checkpoints, 2);
-    EXPECT_EQ(written.size(), 6u);
-    expectLost(first.wait(), 2);
-    EXPECT_EQ(filesOf(checkpoints, 2), written);
-    resumeAfterwards(steps);
+    goOnBehindSuccessor(first, /*more=*/40);
+  }
+
+  /// The same, just before or after it gives a file its name: it has found that the directory is its own.
+  void runWithPauseAtRename() {
+    const int64_t ranks = draw(3);
+    const std::string stopped = directory + "/stopped";
+    // Of a checkpoint's two names the second is its manifest's, behind which old ones are removed. Without the first
+    // checkpoint the second job could not resume.
+    const bool isAfter = draw(2) == 1;
+    const std::map<std::string, std::string> environment = {
+        {"LD_PRELOAD", programPath("tests/examples/libstops_at_rename.so")},
+        {isAfter ? "SPLITCAST_TEST_STOP_AFTER" : "SPLITCAST_TEST_STOP_BEFORE",
+         absl::StrCat(isAfter ? 2 * draw(5) : 2 + draw(10))},
+        {"SPLITCAST_TEST_STOPPED", stopped}};
+    RunningJob first(directory, ranks, firstOf(ranks, kForever), /*limitSeconds=*/240, environment);
+    ASSERT_TRUE(first.stop([&] { return std::filesystem::exists(stopped); }));
+    goOnBehindSuccessor(first, /*more=*/10);
   }
 
   /// The first job trains and saves until it finds the second, and has `steps` steps to do. Returns whether it found
@@ -225,6 +239,17 @@ private:
   }
   Command firstOf(int64_t ranks, int64_t steps) { return jobOf(ranks, steps, {"--checkpoint-every=1"}); }
 
+  /// The second job does so many steps more than the first, which is stopped, and then goes on.
+  void goOnBehindSuccessor(RunningJob &first, int64_t more) {
+    const int64_t steps = newestStep(checkpoints) + more;
+    runSuccessor(steps);
+    const std::map<std::string, std::string> written = filesOf(checkpoints, 2);
+    EXPECT_EQ(written.size(), 6u);
+    expectLost(first.wait(), 2);
+    EXPECT_EQ(filesOf(checkpoints, 2), written);
+    resumeAfterwards(steps);
+  }
+
   void runSuccessor(int64_t steps, int64_t limitSeconds = 120) {
     const int64_t ranks = draw(3);
     const JobResult successor =
@@ -280,6 +305,12 @@ TEST(CheckpointOwner, AStoppedJobGoesOnBehindItsSuccessor) {
   std::mt19937 random(seedOf());
   for (int round = 0; round < ROUNDS && !HasFailure(); ++round)
     Succession(random).runWithPause();
+}
+
+TEST(CheckpointOwner, AJobStoppedAtARenameGoesOnBehindItsSuccessor) {
+  std::mt19937 random(seedOf());
+  for (int round = 0; round < ROUNDS && !HasFailure(); ++round)
+    Succession(random).runWithPauseAtRename();
 }
 
 TEST(CheckpointOwner, AJobBeginsWhileAnotherSaves) {
