@@ -93,7 +93,7 @@ checkTest() { # LABEL
     /^\[ RUN      \] / { running = $4 }
     /^\[  FAILED  \] / && !failed { failed = $4; failedSeed = seed }
     /^(FAIL|ERROR): [A-Za-z_]+ \(/ && !failed { failed = $2; failedSeed = seed }
-    / (FAILED|TIMEOUT) in [0-9.]+s/ { time = $(NF - 1) " " $NF }
+    / (FAILED|TIMEOUT) in [0-9.]+s/ { time = $(NF - 2) " in " $NF }
     END {
       if (!failed) { failed = running ? running : "the test"; failedSeed = seed }
       print "found: " label ", " failed (failedSeed ? ", seed " failedSeed : "") ", " time
