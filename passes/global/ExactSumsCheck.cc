@@ -25,7 +25,7 @@ FailureOr<std::optional<ExactSumsCheck>> ExactSumsCheck::of(func::FuncOp functio
 }
 
 std::optional<sbp::AxisRow> ExactSumsCheck::rowOf(Operation *op) const {
-  if (isOfOneRank || isa<sbp::ColocateOp>(op))
+  if (isa<sbp::ColocateOp>(op))
     return std::nullopt;
   sbp::AxisRow row{axis, {}, {}};
   for (Value result : op->getResults()) {
@@ -67,6 +67,8 @@ static bool isExact(Value value) {
       continue;
     if (isa_and_nonnull<nn::AddOp>(maker))
       open.append(maker->operand_begin(), maker->operand_end());
+    else if (auto boxing = dyn_cast_or_null<sbp::BoxingOp>(maker))
+      open.push_back(boxing.getInput());
     else if (auto fence = dyn_cast_or_null<sbp::FenceOp>(maker))
       open.push_back(fence.getInput());
     else if (auto read = dyn_cast_or_null<sbp::ReadOp>(maker); !read || !read.getType().getElementType().isF64())
@@ -96,12 +98,16 @@ LogicalResult ExactSumsCheck::verifyRounding(Operation *op) const {
                               << "or leave 'reproducible' out";
 }
 
-/// Whether the axis, which splits a dimension of the value, gives all ranks as many of its elements.
+/// Whether the axis, which splits a dimension of the value, gives all ranks as many of its elements, and those that
+/// follow each other: no axis before it cuts the dimension.
 bool ExactSumsCheck::isEven(Value value) const {
   const sbp::NdAttr signature = sbp::signatureOf(value);
   const sbp::NdSbp entries = signature.toAlgebra();
   const sbp::Placement placement = signature.getPlacement().toAlgebra();
   const sbp::Sbp &entry = entries[axis];
+  for (int64_t before = 0; before < axis; ++before)
+    if (entries[before].splitsSameDimAs(entry) && placement.axes[before].size > 1)
+      return false;
   return entry.ends.empty() && sbp::grainBefore(axis, entry.dim, sbp::shapeOf(value.getType()), entries, placement)
                                    .splitsEvenly(entry.unit, placement.axes[axis].size);
 }
@@ -123,11 +129,16 @@ LogicalResult ExactSumsCheck::verifyRows(Operation *op) const {
     const sbp::Sbp entry = entryOf(operand);
     if (entry.kind == made->kind && (!entry.isSplit() || (entry.dim == made->dim && isEven(operand))))
       continue;
-    return op->emitOpError()
-           << "has an operand that is " << toString(entry) << " along axis \"" << name
-           << "\", in a function that is to be reproducible, but " << toString(*made)
-           << " along the batch, so that its addends would differ with the number of ranks; let ranks "
-              "have variables whole (B) and no others' rows, or leave 'reproducible' out";
+    InFlightDiagnostic diag = op->emitOpError();
+    if (entry.kind == made->kind && entry.dim == made->dim)
+      diag << "has an operand that is " << sbp::toString(sbp::signatureOf(operand).toAlgebra())
+           << ", in a function that is to be reproducible, but ranks along axis \"" << name
+           << "\" must have equally many rows of the batch, one after the other, so";
+    else
+      diag << "has an operand that is " << toString(entry) << " along axis \"" << name
+           << "\", in a function that is to be reproducible, but " << toString(*made) << " along the batch, so";
+    return diag << " that its addends would differ with the number of ranks; let ranks have variables whole (B) and no "
+                   "others' rows, or leave 'reproducible' out";
   }
   return success();
 }

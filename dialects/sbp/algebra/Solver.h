@@ -66,7 +66,8 @@ struct RowLimit {
 };
 
 /// The row that an op has along one axis, where its operands can be boxed to it: the kinds and dimensions of its
-/// entries, which give all ranks pieces of one length. Operands that are free remain open.
+/// entries, which give all ranks pieces of one length. Operands that are free remain open. Axes before this one do not
+/// cut the dimensions that it cuts.
 struct AxisRow {
   int64_t axis = 0;
   std::vector<Sbp> operands, results;

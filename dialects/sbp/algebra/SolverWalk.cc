@@ -121,6 +121,21 @@ private:
     return std::equal(row.results.begin(), row.results.end(), each.stated->results.begin(), isLike);
   }
 
+  /// Whether the row cuts, before the axis along which a row is stated, a dimension that the stated one cuts: which
+  /// elements a rank then has would depend on the size of the stated axis.
+  bool cutsStated(const OpSignature &row, size_t axis) const {
+    if (!each.stated || static_cast<int64_t>(axis) >= each.stated->axis || placement.axes[axis].size == 1)
+      return false;
+    auto cuts = [](const Sbp &entry, const Sbp &other) { return entry.splitsSameDimAs(other); };
+    for (size_t i = 0; i < row.operands.size(); ++i)
+      if (cuts(row.operands[i], each.stated->operands[i]))
+        return true;
+    for (size_t i = 0; i < row.results.size(); ++i)
+      if (cuts(row.results[i], each.stated->results[i]))
+        return true;
+    return false;
+  }
+
   /// Whether the row gives all ranks of the axis pieces of one length.
   bool isEven(const OpSignature &row, const LoopSpec &spec, size_t axis) const {
     return row.factor < 0 ||
@@ -145,6 +160,8 @@ private:
   bool isAllowed(const OpSignature &row, size_t axis) const {
     auto isPartial = [](const Sbp &entry) { return entry.isPartial(); };
     if (!each.takesPartial && std::any_of(row.operands.begin(), row.operands.end(), isPartial))
+      return false;
+    if (cutsStated(row, axis))
       return false;
     return each.limit.kind != RowLimit::Kind::PartialPlaces ||
            (hasPartialPlaces(row.operands, each.limit.row.operands, axis) &&
