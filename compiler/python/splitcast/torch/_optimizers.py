@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import splitcast as sc
 import torch
 from splitcast.torch import _following
-from splitcast.torch._state import Rates
+from splitcast.torch._state import Rates, require_own_step
 from splitcast.torch.ops.table import as_type
 
 Group = Mapping[str, Any]  # a parameter group of an optimizer
@@ -182,9 +182,7 @@ def _require_readable(optimizer: torch.optim.Optimizer, variables: Variables) ->
         kinds = ", ".join("torch.optim." + each.__name__ for each in READ)
         raise sc.InvalidError(
             f"the optimizer is a {type(optimizer).__name__}; it must be a splitcast.Optimizer or one of {kinds}")
-    if not getattr(vars(optimizer).get("step"), "_wrapped_by_lr_sched", "step" not in vars(optimizer)):
-        raise sc.InvalidError("the optimizer's step() was replaced on this optimizer, but a compiled step does not "
-                              "call it; give clip_norm=, clip_value= or schedule= to compile(), or a new optimizer")
+    require_own_step(optimizer)
     known = {id(parameter) for parameter in variables.of_module}
     if any(id(parameter) not in known for group in optimizer.param_groups for parameter in group["params"]):
         raise sc.InvalidError("the optimizer has parameters that the module does not have; add them to the module")

@@ -133,30 +133,32 @@ class Hooks:
         self._module = module
         self._parts = [part for part in parts if not any(part is each for each in module.modules())]
         self._optimizer = optimizer
-        self._traced = self._of_forward()
+        self._traced = {name: list(getattr(*place).values()) for name, place in self._places().items()}
         self._require_none()
         self._number = RemovableHandle.next_id
-        self._lengths = [(hooks, len(hooks)) for hooks, _ in self._traced.values() if hooks]
+        self._kept: list[tuple[object, str, Hooked, int]] = [
+            (*place, hooks, len(hooks)) for place in self._places().values() if (hooks := getattr(*place))]
 
     def require_same(self) -> None:
-        if RemovableHandle.next_id == self._number and all(len(hooks) == count for hooks, count in self._lengths):
+        if RemovableHandle.next_id == self._number and all(
+                getattr(part, kind) is hooks and len(hooks) == count for part, kind, hooks, count in self._kept):
             return
         self._require_none()
-        for name, (hooks, functions) in self._of_forward().items():
-            if functions != self._traced.get(name, (hooks, []))[1]:
+        for name, place in self._places().items():
+            if list(getattr(*place).values()) != self._traced.get(name, []):
                 raise sc.InvalidError(f"part '{name.rpartition(':')[0]}' has other forward hooks than when the model "
                                       "was compiled, which the step would still call; compile again")
         self._number = RemovableHandle.next_id
 
-    def _of_forward(self) -> dict[str, tuple[Hooked, list[Any]]]:
-        """(the hooks, their functions in order) of each part and kind."""
+    def _places(self) -> dict[str, tuple[object, str]]:
+        """What has the hooks of forward, of each part and kind, and as which attribute."""
         holders = list(self._module.named_modules()) + [
             (f"{type(part).__name__} {number} of the loss", part) for number, part in enumerate(self._parts)]
-        hooks = {f"{name}:{kind}": getattr(part, kind) for name, part in holders
-                 for kind in ("_forward_pre_hooks", "_forward_hooks")}
+        places: dict[str, tuple[object, str]] = {f"{name}:{kind}": (part, kind) for name, part in holders
+                                                 for kind in ("_forward_pre_hooks", "_forward_hooks")}
         for kind in ("_global_forward_pre_hooks", "_global_forward_hooks"):
-            hooks[f"(all):{kind}"] = getattr(_hooks_of_modules, kind)
-        return {name: (each, list(each.values())) for name, each in hooks.items()}
+            places[f"(all):{kind}"] = (_hooks_of_modules, kind)
+        return places
 
     def _require_none(self) -> None:
         require_no_backward_hooks(self._module)
@@ -225,6 +227,9 @@ class Watched:
         if self._optimizer is not None:
             self._require_same_groups()
 
+    def require_same_hooks(self) -> None:
+        self._hooks.require_same()
+
     def _require_same_flags(self) -> None:
         for name, parameter, before in zip(self._names, self._parameters, self._flags):
             if parameter.requires_grad != before:
@@ -290,7 +295,11 @@ class Watched:
         if self._optimizer is not None and self._optimizer.state is not self._state:
             if self._has_sums():
                 raise sc.InvalidError(f"the optimizer has a new state, but {WHERE_STATE_IS}")
+            if isinstance(self._optimizer.state, _State):
+                self._optimizer.state.require_no_sums("that of another trainer's steps")
             self._state = self._watch_state()
+        if self._optimizer is not None:
+            require_own_step(self._optimizer)
         if self._states_now() != self._states:
             raise sc.InvalidError("the optimizer's state is not that of compile(): it has taken a step of its own, or "
                                   "one was loaded into it; a step does not read it. Load what trainer.session.save() "
@@ -301,11 +310,11 @@ class Watched:
         return [] if self._optimizer is None else self._optimizer.param_groups
 
     def _watch_state(self) -> object:
-        """Puts a state in the optimizer that refuses to be emptied, and returns it."""
+        """Puts a state in the optimizer that refuses to be read and set, and returns it."""
         if self._optimizer is None:
             return None
-        state = _State(dict, self._optimizer.state)
-        state.may_shrink = lambda: not self._has_sums()
+        state = _State(dict, dict.items(self._optimizer.state))
+        state.has_sums = self._has_sums
         self._optimizer.state = state
         return state
 
@@ -314,11 +323,19 @@ class Watched:
 
     def _states_now(self) -> list[tuple[Any, ...]]:
         """What identifies the values in the optimizer's state; empty ones do not count."""
-        if self._optimizer is None or not self._optimizer.state:
+        if self._optimizer is None or not dict.__len__(self._optimizer.state):
             return []
         return [(id(parameter), key, id(value), value._version if isinstance(value, torch.Tensor) else value)
-                for parameter, state in self._optimizer.state.items() for key, value in state.items()
+                for parameter, state in dict.items(self._optimizer.state) for key, value in state.items()
                 if value is not None]  # SGD without momentum notes that it has no buffer
+
+
+def require_own_step(optimizer: torch.optim.Optimizer) -> None:
+    """Raises InvalidError if its step() is not that of its class, but for what a scheduler puts around it."""
+    step = vars(optimizer).get("step")
+    if step is not None and not getattr(step, "_wrapped_by_lr_sched", False):
+        raise sc.InvalidError("the optimizer's step() was replaced on this optimizer, but a compiled step does not "
+                              "call it; give clip_norm=, clip_value= or schedule= to compile(), or a new optimizer")
 
 
 CYCLES = "cycle_momentum=False if it is a OneCycleLR or a CyclicLR"
@@ -338,37 +355,42 @@ def _refusal_of(watched: weakref.ref[Watched]) -> Callable[[torch.optim.Optimize
 
 
 class _State(collections.defaultdict[Any, Any]):
-    """The state of an optimizer whose steps a trainer takes. What PyTorch would forget is not here."""
+    """The state of an optimizer whose steps a trainer takes. What steps add up is not here, so that neither reading it
+    nor setting it anew would do what it does in PyTorch."""
 
-    may_shrink: Callable[[], bool]
-
-    def _require(self) -> None:
-        if not self.may_shrink():
-            raise sc.InvalidError(f"the optimizer's state is emptied, but {WHERE_STATE_IS}")
-
-    def clear(self) -> None:
-        self._require()
-        super().clear()
-
-    def pop(self, *arguments: Any) -> Any:
-        self._require()
-        return super().pop(*arguments)
-
-    def popitem(self) -> tuple[Any, Any]:
-        self._require()
-        return super().popitem()
-
-    def __delitem__(self, key: Any) -> None:
-        self._require()
-        super().__delitem__(key)
+    has_sums: Callable[[], bool]
 
     def copy(self) -> Any:
-        return collections.defaultdict(dict, self)
+        self.require_no_sums("copied")
+        return collections.defaultdict(dict, dict.items(self))
 
     __copy__ = copy
 
     def __reduce__(self) -> Any:
-        return collections.defaultdict, (dict,), None, None, iter(self.items())
+        self.require_no_sums("copied")
+        return collections.defaultdict, (dict,), None, None, iter(dict.items(self))
+
+    def require_no_sums(self, what: str) -> None:
+        if self.has_sums():
+            raise sc.InvalidError(f"the optimizer's state is {what}, but {WHERE_STATE_IS}")
+
+
+def _guarded(name: str, what: str) -> Callable[..., Any]:
+    method = getattr(collections.defaultdict, name)
+
+    def call(state: _State, *arguments: Any, **keywords: Any) -> Any:
+        state.require_no_sums(what)
+        return method(state, *arguments, **keywords)
+
+    return call
+
+
+for _name in ("clear", "pop", "popitem", "__delitem__"):
+    setattr(_State, _name, _guarded(_name, "emptied"))
+for _name in ("__setitem__", "update", "setdefault", "__ior__"):
+    setattr(_State, _name, _guarded(_name, "set"))
+for _name in ("__getitem__", "__iter__", "__len__", "__contains__", "get", "keys", "values", "items"):
+    setattr(_State, _name, _guarded(_name, "read"))
 
 
 def _groups_of(optimizer: torch.optim.Optimizer | None) -> list[dict[str, Any]]:
