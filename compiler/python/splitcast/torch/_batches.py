@@ -62,7 +62,7 @@ def _of_numpy(name: str, value: Any, wanted: torch.dtype) -> torch.Tensor:
             f"the batch's '{name}' is an array of uint16, which holds the bits of bf16; compile() was "
             f"given {wanted}. Convert integers by .astype(numpy.int32)")
     try:
-        return torch.from_numpy(array)
+        return torch.from_numpy(array.astype(array.dtype.newbyteorder("="), copy=False))
     except TypeError as error:
         raise sc.InvalidError(f"the batch's '{name}' has elements of {array.dtype}, and compile() was given {wanted}; "
                               "convert it") from error
