@@ -13,6 +13,7 @@ from splitcast.torch import (
     _constants,
     _export,
     _facts,
+    _following,
     _gradients,
     _import,
     _optimizers,
@@ -106,6 +107,7 @@ def compile(module: torch.nn.Module, loss: Loss, example_inputs: Batch,
     axes = dict(mesh) if mesh else {"dp": sc.size()}
     _require_version()
     _require_unwrapped(module)
+    _following.require_given_to(module)
     surroundings, sharing = _surroundings.Surroundings(), _sharing.Sharing(module)
     sharing.require_one_update(optimizer, step_options)
     seed = _randomness.seed_of(seed)

@@ -8,15 +8,17 @@ import splitcast as sc
 
 
 class TrainedSession:
-    """A Session that calls `before` ahead of what reads or sets variables, and `after` with the names of variables that
-    were set, or None for all of them, and whether learning rates may be among them. Everything else is the session's.
+    """A Session that calls `before` ahead of what reads or sets variables, `before_save` ahead of what keeps all of
+    them, and `after` with the names of variables that were set, or None for all of them, and whether learning rates may
+    be among them. Everything else is the session's.
     """
 
-    def __init__(self, session: sc.Session, before: Callable[[], None], after: Callable[[list[str] | None, bool], None],
-                 rates: str) -> None:
+    def __init__(self, session: sc.Session, before: Callable[[], None], before_save: Callable[[], None],
+                 after: Callable[[list[str] | None, bool], None], rates: str) -> None:
         """rates: which learning rates count where load() and load_known() are not told."""
         self._session = session
         self._before = before
+        self._before_save = before_save
         self._after = after
         self._rates = rates
 
@@ -42,7 +44,7 @@ class TrainedSession:
 
     def save(self, path: str) -> None:
         """As Session.save; what was changed in the model since counts."""
-        self._before()
+        self._before_save()
         self._session.save(path)
 
     def load(self, path: str, rates: str | None = None) -> None:

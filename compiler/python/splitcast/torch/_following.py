@@ -8,6 +8,8 @@ value since. Changing it then is an error, because the change starts from old va
 """
 from __future__ import annotations
 
+import gc
+import itertools
 import sys
 import weakref
 from collections.abc import Callable, Iterable
@@ -34,7 +36,8 @@ _STATE_METHODS = ("state_dict", "load_state_dict", "_save_to_state_dict", "_load
 _STATE_HOOKS = ("_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks",
                 "_load_state_dict_post_hooks")
 
-_ALL: weakref.WeakSet[Following] = weakref.WeakSet()  # of all trainers that there are
+_ALL: weakref.WeakValueDictionary[int, Following] = weakref.WeakValueDictionary()  # of all trainers, in their order
+_NUMBERS = itertools.count()
 
 
 class Following:
@@ -60,7 +63,9 @@ class Following:
         self._steps = 0
         self._given: dict[str, torch.Tensor] = {}  # what state_dict() gave since the last step, by variable
         self._values = {name: each for name, each in self._all_tensors().items() if name in names}
-        self._watches = Watches(self._values.items())
+        objects = {id(each) for each in self._values.values()}
+        self._watches = Watches(self._values.items(), [each.tensor for each in constants.origins()
+                                                       if id(each.tensor) not in objects and _has_place(each.tensor)])
         self._origins = Watches([])
         self._shared = self._partition()
         self._by_watch: dict[str, Origin] = {}  # by the name of a watch of self._origins
@@ -91,40 +96,65 @@ class Following:
         names = {id(tensor): name for name, tensor in self._module.named_buffers(remove_duplicate=False)}
         self._buffers = [(watch, names[id(watch.tensor)]) for watch in [*self._watches.all, *self._origins.all]
                          if id(watch.tensor) in names]
-        self._memory = {memory_of(tensor) for tensor in [*self._values.values(), *(each for _, each in origins)]}
-        self._trained = {memory_of(self._tensors[name]): name for name in self._changing if name in self._tensors}
-        self._others: list[tuple[weakref.ref[Following], int]] = []  # with the steps that each had taken
-        for other in _ALL:
-            for one, two in ((self, other), (other, self)):
-                if one._memory & two._trained.keys():
-                    one._others.append((weakref.ref(two), two._steps))
-        _ALL.add(self)
+        memory = self._memory()
+        self._others = [weakref.ref(each) for each in _ALL.values() if memory & each._memory()]
+        for other in self._others:
+            if (found := other()) is not None:
+                found._others.append(weakref.ref(self))
+        _ALL[next(_NUMBERS)] = self
+
+    def _memory(self) -> set[int]:
+        """The memory of all tensors that the graph has values of."""
+        return {memory_of(watch.tensor) for watches in (self._watches, self._origins) for watch in watches.all}
 
     def require_given(self) -> None:
-        """Raises InvalidError if a tensor that this model reads is trained by another trainer, whose steps it lacks."""
-        for each, steps in self._others:
+        """Raises InvalidError if a tensor that this model reads has another value in another trainer."""
+        for each in self._others:
             other = each()
-            if other is not None and other._stale and other._steps > steps:
-                shared = self._memory & {memory_of(other._tensors[name]) for name in other._stale}
-                if shared:
-                    names = [name for memory, name in other._trained.items() if memory in shared]
-                    raise sc.InvalidError(
-                        f"'{min(names)}' is trained by another trainer, too, which has taken steps since its model "
-                        "got their values; call write_back() of that trainer before this one's step or evaluation")
+            if other is not None and other._stale and (names := other.not_given(self._memory(), self)):
+                raise sc.InvalidError(
+                    f"'{names[0]}' has another value in another trainer, which has taken steps or loaded it since the "
+                    "model got its value; call write_back() of that trainer before this one goes on from it")
+
+    def not_given(self, memory: set[int], reader: Following | None = None) -> list[str]:
+        """The names of variables that lie in this memory, and have other values than it, or than the variables of
+        `reader` if these are newer. All ranks call it."""
+        newer = {memory_of(reader._tensors[name]): name for name in reader._stale} if reader else {}
+        found = []
+        for name in sorted(name for name in self._stale if memory_of(self._tensors[name]) in memory):
+            own = newer.get(memory_of(self._tensors[name]))
+            if not self._has_value(name, self._tensors[name] if reader is None or own is None else reader._value(own)):
+                found.append(name)
+            elif own is None:  # such as after model.load_state_dict(trainer.state_dict())
+                self._note_current(name)
+        return found
+
+    def _has_value(self, name: str, tensor: torch.Tensor) -> bool:
+        value = self._value(name)
+        return value.shape == tensor.shape and value.dtype == tensor.dtype and has_same_bits(value, tensor.detach())
+
+    def _note_current(self, name: str) -> None:
+        """The model has the variable's value."""
+        self._stale.discard(name)
+        self._are_stale = False
 
     # ---- What the user changes ----
 
-    def carry(self) -> None:
+    def carry(self, loading: frozenset[str] = frozenset()) -> None:
         """Takes over what the user has changed. All ranks call it with the same changes.
 
-        Raises InvalidError, before anything is written, if a change cannot reach the session.
+        loading: variables that get whole values next, so that changes of old ones do not matter. Raises InvalidError,
+        before anything is written, if a change cannot reach the session.
         """
         touched = self._watches.changed(lambda name: self._names[name] in self._stale)
         others = self._origins.changed()
         if not touched and not others:
             return
         self._require_same_sharing()
-        current = [watch for watch in touched if self._require_current(watch)]
+        current = [watch for watch in touched if self._require_current(watch, loading)]
+        for origin in self._constants.origins():  # what the graph has, and not what the user's tensor has now
+            if origin.loaded is None and origin.variable is not None and origin.variable in loading & self._stale:
+                origin.loaded = self._value(origin.variable)
         buffers = self._origins_under({self._names[watch.name] for watch in current})
         values = self._after(self._origins_of(others) + buffers)
         for watch in current:
@@ -163,12 +193,11 @@ class Following:
         for origin in self._constants.origins():
             if origin is self._by_watch.get(watch.name) or place_of(origin.tensor) == place_of(watch.tensor):
                 origin.tensor = now.detach()
-        watch.tensor = now
-        watch.is_cheap = False  # until it is armed again
+        watch.put(now)
         for watches in (self._watches, self._origins):
             watches.sort()
 
-    def _require_current(self, watch: Watch) -> bool:
+    def _require_current(self, watch: Watch, loading: frozenset[str]) -> bool:
         """Whether the session needs the tensor's new value. Raises InvalidError if that starts from an old one."""
         variable = self._names[watch.name]
         now, known = watch.tensor.detach(), watch.known
@@ -181,10 +210,11 @@ class Following:
                                   "a step would change each of them by itself; give it memory of its own by clone()")
         if variable not in self._stale:
             return True
+        if variable in loading:
+            return False
         given = self._given.get(variable)
         if given is not None and given.shape == now.shape and has_same_bits(given.to(now.dtype), now):
-            self._stale.discard(variable)
-            self._are_stale = False
+            self._note_current(variable)
             return False
         raise sc.InvalidError(
             f"'{watch.name}' of the model was written to, or its memory was given out (to NumPy or a file), but the "
@@ -290,10 +320,14 @@ class Following:
         for name in sorted(self._stale):
             with torch.no_grad():
                 self._tensors[name].copy_(self._value(name))
+        written = {memory_of(self._tensors[name]) for name in self._stale}
         self._stale, self._are_stale = set(), False
         for origin in self._constants.origins():
             origin.loaded = None
         self._watches.arm(self._watches.all)
+        for each in self._others if written else []:
+            if (other := each()) is not None:
+                other._watches.note_written(written)
 
     def _value(self, name: str) -> torch.Tensor:
         array = self._session.read(name)
@@ -328,7 +362,7 @@ class Following:
     def load_state_dict(self, state: dict[str, Any], strict: bool) -> IncompatibleKeys:
         self._require_plain_state("load_state_dict", "write_back(), and then load_state_dict() of the model, which the "
                                   "next step follows")
-        mine = self._module.state_dict()
+        mine = self._module.state_dict(keep_vars=True)  # the tensors themselves, since others would share their memory
         missing, unexpected = [name for name in mine if name not in state], [name for name in state if name not in mine]
         keys = IncompatibleKeys(missing, unexpected)
         if strict and (missing or unexpected):
@@ -336,7 +370,7 @@ class Following:
             parts += [f"has {', '.join(unexpected)}, which the model does not have"] if unexpected else []
             raise sc.InvalidError(f"the state dict {' and it '.join(parts)}; give one with the model's names, or "
                                   "strict=False")
-        chosen: dict[str, tuple[str, torch.Tensor]] = {}
+        chosen: dict[str, torch.Tensor] = {}
         others: dict[str, torch.Tensor] = {}
         for name, value in mine.items():
             if name not in state:
@@ -353,11 +387,12 @@ class Following:
             variable = self._names.get(name)
             if variable is None:
                 others[name] = state[name]
-            elif variable not in chosen or name == variable:
-                chosen[variable] = (name, state[name])
+            else:  # of several names the last one counts, as in PyTorch
+                chosen[variable] = state[name]
         self._require_loadable(mine, others)
-        for variable, (_, tensor) in chosen.items():
-            self._session.write(variable, self._as_held(tensor))
+        self.carry(frozenset(chosen))
+        for variable, tensor in chosen.items():  # copied, since an array of the model's own tensor could write to it
+            self._session.write(variable, self._as_held(tensor.detach().clone()))
         for name, tensor in others.items():
             with torch.no_grad():
                 mine[name].copy_(tensor)
@@ -373,6 +408,25 @@ class Following:
                 raise sc.InvalidError(f"entry {name} of the state dict is another one than the model was compiled "
                                       "with, and decides what is in the graph; load it into the model, and compile "
                                       "again")
+
+
+def require_given_to(module: torch.nn.Module) -> None:
+    """Raises InvalidError if a trainer has trained or loaded what the module holds, and has not given it the values: a
+    compilation would begin with old ones. All ranks call it."""
+    memory = {memory_of(each) for each in [*module.parameters(), *module.buffers()] if _has_place(each)}
+
+    def lacking() -> list[tuple[str, int]]:
+        return [(name, other.steps) for other in list(_ALL.values()) if other._stale
+                for name in other.not_given(memory)[:1]]
+
+    if lacking():
+        gc.collect()  # of trainers that the program has dropped
+        if found := lacking():
+            name, steps = found[0]
+            raise sc.InvalidError(
+                f"'{name}' of the model has another value in a trainer that was compiled before, which has taken "
+                f"{steps} step{'s' if steps != 1 else ''}, and compile() would begin without them; call write_back() "
+                "of that trainer before, or drop it (del trainer) to begin with the model's own values")
 
 
 def _is_baked(name: str) -> sc.InvalidError:

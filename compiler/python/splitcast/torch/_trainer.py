@@ -51,7 +51,7 @@ class Trainer:
                                                {variables.names[name] for name in changing if name in variables.names},
                                                constants, _as_held)
         self._compiled = session  # what the trainer itself writes is no change by the user
-        self.session = _files.TrainedSession(session, self._carry, self._loaded,
+        self.session = _files.TrainedSession(session, self._carry, self._carry_all, self._loaded,
                                              "saved" if watched.follows_rates else "")
 
     def __repr__(self) -> str:
@@ -109,6 +109,7 @@ class Trainer:
             raise sc.InvalidError("the model was compiled with evaluate=False; leave it out of compile() to evaluate")
         function, arrays = self._layout.arrays("evaluate", batch)
         self._follow(function, trains=False)
+        self._watched.require_same_hooks()
         with self._evaluations.apart():
             loss, *others = self._run(function, arrays, ["loss", *self._outputs])
         if not outputs:
@@ -125,7 +126,7 @@ class Trainer:
 
         Entries that steps cannot change have the values that were given. Tied entries are one tensor.
         """
-        self._carry()
+        self._carry_all()
         return self._following.state_dict()
 
     def load_state_dict(self, state: dict[str, Any], strict: bool = True) -> _following.IncompatibleKeys:
@@ -134,6 +135,7 @@ class Trainer:
         Returns (missing_keys, unexpected_keys), as torch.nn.Module.load_state_dict does. Raises InvalidError, with
         nothing changed, if there are such keys and strict is True, or if an entry has another shape or type.
         """
+        self._following.take_assigned()
         return self._following.load_state_dict(state, strict)
 
     def save(self, path: str) -> None:
@@ -183,6 +185,11 @@ class Trainer:
     def _carry(self) -> None:
         self._following.take_assigned()
         self._following.carry()
+
+    def _carry_all(self) -> None:
+        """Before all values are kept, for which those of other trainers must be there."""
+        self._following.require_given()
+        self._carry()
 
     def _loaded(self, names: Iterable[str] | None, are_rates: bool) -> None:
         self._following.loaded(names)

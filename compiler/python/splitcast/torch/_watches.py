@@ -36,7 +36,7 @@ class Watch:
 
     def arm(self) -> None:
         """Takes the elements of now as known."""
-        self.is_cheap = False
+        self.is_cheap = self.is_another = False
         try:
             if _uses_of(self.tensor.untyped_storage()._cdata) == self._uses:
                 self.known = torch._lazy_clone(self.tensor.detach())
@@ -51,6 +51,11 @@ class Watch:
         return self.is_cheap and bool(_address_of(self.tensor) == _address_of(
             self.known)) and self.tensor.shape == self.known.shape and self.tensor.stride() == self.known.stride()
 
+    def put(self, tensor: torch.Tensor) -> None:
+        """Another tensor is in the place of this one, or other elements are; they are not known until arm()."""
+        self.tensor = tensor
+        self.is_cheap, self.is_another = False, True
+
     def is_changed(self) -> bool:
         """Whether type, shape or bits are others. If not, the tensor is watched anew."""
         now = self.tensor.detach()
@@ -59,7 +64,7 @@ class Watch:
             return True
         if not has_same_bits(now, known):
             return True
-        if self.is_cheap:
+        if self.is_cheap or self.is_another:
             self.arm()
         return False
 
@@ -86,14 +91,22 @@ class Watches:
 
     def changed(self, are_strict: Callable[[str], bool] = lambda name: False) -> list[Watch]:
         """Those whose elements have changed since they were armed; of `are_strict` names also those whose memory was
-        only given out for writing, since a write that leaves the elements as they are looks so, too."""
+        only given out for writing, since a write that leaves the elements as they are looks so, too, and tensors in
+        whose place another one was put."""
         if not self._others and list(map(_address_of, self._cheap)) == self._addresses and (
                 self._layouts is None or self._layouts.check(*self._cheap)):
             return []
         found = [each for each in self.all if not each.is_untouched() and (
-            (each.is_cheap and are_strict(each.name)) or each.is_changed())]
+            ((each.is_cheap or each.is_another) and are_strict(each.name)) or each.is_changed())]
         self.sort()
         return found
+
+    def note_written(self, memory: set[int]) -> None:
+        """We have written to this memory, be it what it had before."""
+        for each in self.all:
+            if memory_of(each.tensor) in memory:
+                each.put(each.tensor)
+        self.sort()
 
     def arm(self, watches: Iterable[Watch]) -> None:
         for each in watches:
