@@ -377,10 +377,52 @@ def part_of_the_parameters() -> str:
     return "ok"
 
 
+def parameters_held_elsewhere() -> str:
+    """Parameters and buffers that the loss or the model reads otherwise than as attributes: as PyTorch trains them."""
+    torch.manual_seed(0)
+
+    class Held(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer, self.norm = nn.Linear(4, 4), nn.BatchNorm1d(4)
+            self.scale = nn.Parameter(torch.ones(4))
+            self.held = {"scale": [self.scale]}
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.norm(self.layer(x) * self.held["scale"][0]) * self.scale
+
+    def loss_of(model: Held) -> Callable[[nn.Module, torch.Tensor], torch.Tensor]:
+        weights, mean, fixed = list(model.parameters()), model.norm.running_mean, model.layer.bias.detach()
+        return lambda m, x: m(x).square().mean() + 0.5 * sum(
+            (each**2).sum() for each in weights) + (mean - fixed).square().sum()
+
+    model = Held()
+    eager = copy.deepcopy(model)
+    loss = loss_of(eager)
+    trainer = splitcast.torch.compile(model, loss_of(model), {"x": rows()}, torch.optim.SGD(model.parameters(), 0.1))
+    theirs = torch.optim.SGD(eager.parameters(), 0.1)
+    for step in range(3):
+        ours = trainer.step({"x": rows()})
+        theirs.zero_grad()
+        expected = loss(eager, X)
+        expected.backward()
+        theirs.step()
+        if abs(ours - expected.item()) > 1e-5 * abs(expected.item()):
+            return f"step {step}: {ours}, eager {expected.item()}"
+    other = line()
+    made = other.weight * 2
+    said = refused("computed from parameters before the step",
+                   lambda: compiled(other, lambda m, x: (m(x) @ made).sum()))
+    statistics = torch.zeros(4), torch.ones(4)
+    return said if said != "ok" else refused(
+        "no buffer of the model; register it",
+        lambda: compiled(line(), lambda m, x: nn.functional.batch_norm(m(x), *statistics, training=True).sum()))
+
+
 OTHERS: dict[str, Callable[[], str]] = {
     "what the loss moves": moved, "what a step would leave out": refusals, "modes of evaluation": modes_of_evaluation,
     "a part of the parameters": part_of_the_parameters, "criteria": criteria,
-    "notes of a loop": notes_of_a_loop}
+    "notes of a loop": notes_of_a_loop, "parameters held elsewhere": parameters_held_elsewhere}
 
 SUITE = Suite({**{name: functools.partial(after, *of) for name, of in READS.items()}, **OTHERS}, ranks=(1, 3))
 

@@ -12,7 +12,7 @@ from typing import Any
 import splitcast as sc
 import torch
 import torch.utils._pytree as pytree
-from splitcast.torch import _replaced, _state, ops
+from splitcast.torch import _captured, _replaced, _state, ops
 from splitcast.torch._places import is_of_user, line_of, place_in, place_of
 from splitcast.torch._watches import has_same_bits
 
@@ -41,6 +41,7 @@ class _WithLoss(torch.nn.Module):
         self._settings = settings  # what is set to begin with; gets the texts that the loss sets in place of None
         # A criterion that is a module is no part of the model: what it holds is as other tensors that the loss reads.
         self._loss: Loss = functools.partial(loss) if isinstance(loss, torch.nn.Module) else loss
+        self._captured = _captured.AsAttributes(module)
         self._twice = twice  # whether the loss is computed again when these are there, with a SAVED op for each tensor
 
     def forward(self, **batch: torch.Tensor) -> Any:
@@ -64,7 +65,7 @@ class _WithLoss(torch.nn.Module):
     def _computed(self, batch: dict[str, torch.Tensor]) -> Any:
         parts = list(self.module.named_modules())
         buffers = {(name, key): value for name, part in parts for key, value in part._buffers.items()}
-        with _replaced.replaced():
+        with _replaced.replaced(), self._captured:
             result = self._chosen(self._loss(self.module, **batch))
         for name, part in parts:
             for key, value in list(part._buffers.items()):

@@ -155,7 +155,10 @@ class Importer:
             self.is_boolean(node) for node in list(nodes) + [self.node.kwargs.get("attn_mask")])
 
     def assign(self, node: torch.fx.Node, value: Value) -> None:
-        """Sets the value of a buffer of the model after the step."""
+        """Sets the value of a buffer of the model after the step. Raises InvalidError if it is none."""
+        if node not in self.buffers:
+            raise sc.InvalidError(f"the loss changes a tensor of shape {tuple(node.meta['val'].shape)} that is no "
+                                  "buffer of the model; register it as one")
         self.assigned[self.buffers[node]] = value
         self.values[node] = value  # later ops of the step read the new value
 

@@ -69,7 +69,8 @@ class Reading:
                 self._note_made(frame.f_locals.get(code.co_varnames[0]))
             is_users = kinds.get(code)
             if is_users is None:
-                is_users = kinds[code] = self._note(frame, code)
+                with torch._C.DisableTorchFunction():  # of what the program has, not of stand-ins (_captured.py)
+                    is_users = kinds[code] = self._note(frame, code)
             if is_users and code.co_freevars:
                 self._note_call(frame, code)
             return self._line if is_users else None
