@@ -22,7 +22,7 @@ class AsAttributes(TorchFunctionMode):
 
     def __init__(self, module: torch.nn.Module) -> None:
         """module: with its own parameters and buffers, not with stand-ins."""
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._places: dict[int, tuple[dict[str, torch.Tensor | None], str]] = {}
         self._held: list[torch.Tensor] = []  # so that no other tensor gets their ids
         for part in module.modules():
