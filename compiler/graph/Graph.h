@@ -325,8 +325,8 @@ Tensor silu(const Tensor &x, Caller at = Caller::here());
 Tensor rsqrt(const Tensor &x, Caller at = Caller::here());
 /// x or -x; its gradient at 0 is 0.
 Tensor abs(const Tensor &x, Caller at = Caller::here());
-/// x to the power of `exponent`. Whole exponents from -8 to 8 are computed as products, 0.5 as sqrt(x) and -0.5 as
-/// 1 / sqrt(x). Any other exponent is computed as exp(exponent log(x)), which requires x above 0.
+/// x to the power of `exponent`. Whole exponents from -8 to 8 are computed as products of x or of 1 / x, 0.5 as sqrt(x)
+/// and -0.5 as 1 / sqrt(x). Any other exponent is computed as exp(exponent log(x)), which requires x above 0.
 Tensor pow(const Tensor &x, double exponent, Caller at = Caller::here());
 /// `value` as a tensor without dimensions, of x's element type and in its function. It broadcasts to every shape.
 Tensor constantLike(const Tensor &x, double value, Caller at = Caller::here());

@@ -108,10 +108,12 @@ Tensor pow(const Tensor &x, double exponent, Caller at) {
     return exp(scale(log(x, at), exponent, at), at);
   if (exponent == 0) // NaN to the power of 0 is 1, too
     return x.isValid() ? broadcastTo(constantLike(x, 1.0, at), x.shape(), at) : x;
-  Tensor product = x;
+  // Powers of the inverse reach further than the inverse of a power, whose gradient would divide by its square.
+  const Tensor base = exponent > 0 ? x : inverse(x, at);
+  Tensor product = base;
   for (int i = 1; i < static_cast<int>(std::abs(exponent)); ++i)
-    product = mul(product, x, at);
-  return exponent > 0 ? product : inverse(product, at);
+    product = mul(product, base, at);
+  return product;
 }
 
 /// Returns `a` where the comparison holds, and otherwise `b`.
