@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -145,7 +146,8 @@ class _Functions:
         self._with_gradients: set[str] = set()  # the names of parameters that are trained
         self._trained: set[str] = set()  # these, and the names of the variables that hold them
         self._changed: set[str] = set()  # the names of buffers that steps change
-        self._rates: Rates = {}
+        self._all_rates: Rates = {}
+        self._rates: Rates = {}  # those that steps follow
         self._facts: dict[str, _facts.Facts] = {}  # by function
         self._draws = False  # whether an evaluation draws random numbers
 
@@ -198,6 +200,7 @@ class _Functions:
         variables = _optimizers.variables_of(self._module, self.graph.variable_names)
         rules = _optimizers.rules_of(variables, self._optimizer, self._trained)
         _optimizers.declare_rates(self.graph, self._optimizer, rules.rates)
+        self._all_rates = rules.rates
         self._rates = _optimizers.rates_to_follow(rules.rates, self._optimizer, self._step_options)
         parameters = importer.parameters(self._trained)
         minimized = _gradients.of_all(loss, program, parameters, self._sharing.name_of)
@@ -210,7 +213,8 @@ class _Functions:
         parts = [part for name, facts in self._facts.items() if name.startswith("train") for part in facts.modules()]
         return Trainer(self.graph, session, self._module, layout, _randomness.Evaluations(session, self._draws),
                        self.outputs, Watched(self._module, self._optimizer, self._rates, parts), self.constants,
-                       self._trained | self._changed, surroundings, self._facts, setting)
+                       self._trained | self._changed, surroundings, self._facts, setting,
+                       functools.partial(_optimizers.counts_of, self._optimizer, self._all_rates))
 
 
 def _modes_of_evaluation(module: torch.nn.Module) -> dict[torch.nn.Module, bool]:

@@ -1,7 +1,9 @@
 """The session of a trainer: Session, whose files and writes the model and the optimizer are told of."""
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import os
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import splitcast as sc
@@ -14,13 +16,16 @@ class TrainedSession:
     """
 
     def __init__(self, session: sc.Session, before: Callable[[], None], before_save: Callable[[], None],
-                 after: Callable[[list[str] | None, bool], None], rates: str) -> None:
-        """rates: which learning rates count where load() and load_known() are not told."""
+                 after: Callable[[list[str] | None, bool], None], rates: str,
+                 counts: Mapping[str, list[str]]) -> None:
+        """rates: which learning rates count where load() and load_known() are not told. counts: the states whose first
+        updates a count of updates corrects, by its name."""
         self._session = session
         self._before = before
         self._before_save = before_save
         self._after = after
         self._rates = rates
+        self._counts = counts
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
@@ -63,9 +68,36 @@ class TrainedSession:
         return unused
 
     def load_known(self, path: str, rates: str | None = None) -> tuple[list[str], list[str]]:
-        """As Session.load_known; the learning rates are as in load()."""
+        """As Session.load_known; the learning rates are as in load().
+
+        Raises InvalidError, with nothing changed, if the file has a count of updates that is not that of all that have
+        it now.
+        """
         self._before()
+        self._require_own_counts(path)
         rates = self._rates if rates is None else rates
         result: tuple[list[str], list[str]] = self._session.load_known(path, rates=rates)
         self._after(None, rates != "command")
         return result
+
+    def _require_own_counts(self, path: str) -> None:
+        """In PyTorch each parameter counts its own updates, and here those of a group do together."""
+        names = _names_in(path)
+        for count, states in self._counts.items():
+            begin = [each for each in states if each not in names]
+            if count in names and begin and len(begin) < len(states):
+                raise sc.InvalidError(
+                    f"'{path}' has '{count}', the count of updates of a group of the optimizer, but no '{begin[0]}': "
+                    "this parameter begins now, and its first updates would not be corrected as such; give the "
+                    "parameters that begin now a group of their own in the optimizer")
+
+
+def _names_in(path: str) -> Collection[str]:
+    """The names of a safetensors file's tensors; none if it is no such file, as loading it says then."""
+    try:
+        with open(path, "rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            header = json.loads(file.read(min(length, os.path.getsize(path))))
+    except (OSError, ValueError):
+        return []
+    return header if isinstance(header, dict) else []

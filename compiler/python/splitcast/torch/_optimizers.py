@@ -176,6 +176,18 @@ def rules_of(variables: Variables, optimizer: sc.Optimizer | torch.optim.Optimiz
     return Rules(groups[0][0], others, decays, rates)
 
 
+def counts_of(optimizer: object, rates: Rates, variables: Variables, known: Collection[str]) -> dict[str, list[str]]:
+    """The state of each parameter whose first updates a count of its group's updates corrects, by the count's name."""
+    counts: dict[str, list[str]] = {}
+    names = {id(tensor): name for name, tensor in variables.tensors.items()}
+    for number, rate in rates.items():
+        count = (rate or "").replace("learning_rate", "beta1_power")
+        if isinstance(optimizer, torch.optim.Optimizer) and count in known:
+            states = [f"{names.get(id(each))}.exp_avg" for each in optimizer.param_groups[number]["params"]]
+            counts[count] = [each for each in states if each in known]
+    return counts
+
+
 def _require_readable(optimizer: torch.optim.Optimizer, variables: Variables) -> None:
     """Checks that rules_of() knows this kind of optimizer, that its parameters are the model's, and that it is new."""
     if type(optimizer) not in READ:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 import splitcast as sc
@@ -28,10 +28,11 @@ class Trainer:
     def __init__(self, graph: sc.Graph, session: sc.Session, module: torch.nn.Module, layout: _batches.Layout,
                  evaluations: _randomness.Evaluations, outputs: dict[str, torch.dtype], watched: Watched,
                  constants: _constants.Constants, changing: Iterable[str], surroundings: _surroundings.Surroundings,
-                 facts: dict[str, _facts.Facts], setting: str) -> None:
+                 facts: dict[str, _facts.Facts], setting: str,
+                 counts_of: Callable[[_optimizers.Variables, list[str]], dict[str, list[str]]]) -> None:
         """compile() calls it. outputs: the types of what evaluate() gives beside the loss, by name. changing: the names
         of parameters and buffers that steps change. facts: what tracing has read, by the function. setting: the stage
-        and the mesh, for repr()."""
+        and the mesh, for repr(). counts_of: see _optimizers.counts_of()."""
         trained = {id(value): value.numel() for value in module.parameters() if value.requires_grad}
         total = sum(value.numel() for value in module.parameters())
         self._what = f"{type(module).__name__}, {total:,} parameters"
@@ -52,7 +53,8 @@ class Trainer:
                                                constants, _as_held)
         self._compiled = session  # what the trainer itself writes is no change by the user
         self.session = _files.TrainedSession(session, self._carry, self._carry_all, self._loaded,
-                                             "saved" if watched.follows_rates else "")
+                                             "saved" if watched.follows_rates else "",
+                                             counts_of(variables, session.variables))
 
     def __repr__(self) -> str:
         steps = self._following.steps
