@@ -2,6 +2,7 @@
 or is an error, and so is each state that the loss itself moves."""
 from __future__ import annotations
 
+import collections
 import configparser
 import copy
 import dataclasses
@@ -12,6 +13,7 @@ import itertools
 import queue
 import sys
 import threading
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,6 +22,7 @@ import splitcast as sc
 import splitcast.torch
 import torch
 import torch.nn as nn
+from torch._subclasses.fake_tensor import FakeTensor
 
 from torch_cases_changes import X, compiled, line, refused, rows, square
 from torch_suite import Suite
@@ -419,10 +422,192 @@ def parameters_held_elsewhere() -> str:
         lambda: compiled(line(), lambda m, x: nn.functional.batch_norm(m(x), *statistics, training=True).sum()))
 
 
+class Averaging(nn.Module):
+    """A criterion with a running mean of its own, as DINO's center is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.tensor(1.0))
+
+    def forward(self, m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        self.mean = self.mean * 0.5 + square(m, x).detach() * 0.5
+        return square(m, x) / self.mean
+
+
+class Slotted:
+    """A running mean in a slot, beside one of its class."""
+    __slots__ = ("mean",)
+    of_all = torch.tensor(1.0)
+
+
+class Nested(nn.Linear):
+    """A model that keeps a tensor two dicts deep, or at the end of a list there."""
+
+    def __init__(self, in_list: bool = False) -> None:
+        super().__init__(4, 4)
+        self.in_list, self.kept = in_list, {"a": {"h": torch.tensor(1.0), "l": [torch.tensor(1.0)]}}
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.in_list:
+            y = super().forward(x) + self.kept["a"]["l"][-1]
+            self.kept["a"]["l"].append(y.mean().detach())
+            return y
+        y = super().forward(x) + self.kept["a"]["h"]
+        self.kept["a"]["h"] = y.mean().detach()
+        return y
+
+
+class Noting(nn.Linear):
+    """A model that keeps what it computes, which it does not read."""
+
+    def __init__(self) -> None:
+        super().__init__(4, 4)
+        self.seen, self.deep = [torch.ones(4)], {"a": {"h": torch.ones(4), "l": [torch.ones(4)]}}
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = super().forward(x)
+        self.seen.append(y)
+        self.deep["a"]["l"].append(y)
+        self.deep["a"]["h"] = y
+        return y
+
+
+AVERAGE = torch.tensor(1.0)
+
+
+def averaged(make: Callable[[Any, torch.Tensor], Any], read: Callable[[Any], torch.Tensor], holder: Any) -> Any:
+    """A loss that is divided by a running mean that it reads from a holder and sets there, in training alone."""
+
+    def loss(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        if not m.training:
+            return square(m, x)
+        found = square(m, x)
+        make(holder, read(holder) * 0.5 + found.detach() * 0.5)
+        return found / read(holder)
+
+    return loss
+
+
+def global_average(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    global AVERAGE
+    AVERAGE = AVERAGE * 0.5 + square(m, x).detach() * 0.5
+    return square(m, x) / AVERAGE
+
+
+def keepers() -> dict[str, tuple[Any, Callable[[], object]]]:
+    """By a name in the error: a loss that keeps a tensor in the place of another one, and how to read it."""
+    one, slotted = torch.tensor(1.0), Slotted()
+    slotted.mean = one
+    texts: dict[str, Any] = {"a": one, "b": {"c": one}}
+    numbers, last, pair = [one, one], collections.deque([one, one.clone()], 2), types.SimpleNamespace(state=(one, one))
+    criterion, hooked, captured, before, hidden, model = Averaging(), {"mean": one}, one.clone(), one, one.clone(), Nested()
+
+    def hook(part: nn.Module, given: Any, found: torch.Tensor) -> torch.Tensor:
+        hooked["mean"] = hooked["mean"] * 0.5 + found.mean().detach() * 0.5
+        return found - hooked["mean"]
+
+    def with_hook(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        handle = m.register_forward_hook(hook)
+        found = square(m, x)
+        handle.remove()
+        return found
+
+    def in_closure(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        nonlocal before, hidden
+        before, hidden = hidden, square(m, x).detach()
+        return square(m, x) * before
+
+    def in_place(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        captured.mul_(0.5).add_(square(m, x).detach())
+        return square(m, x) / captured.clone()
+
+    def by_last(m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        found = square(m, x) * last[0]
+        last.append(found.detach())
+        return found
+
+    return {
+        r"holder\['a'\]": (averaged(lambda h, v: h.update(a=v), lambda h: h["a"], texts), lambda: texts["a"]),
+        r"holder\['b'\]\['c'\]": (averaged(lambda h, v: h["b"].update(c=v), lambda h: h["b"]["c"], texts),
+                                  lambda: texts["b"]["c"]),
+        r"holder\[1\]": (averaged(lambda h, v: h.__setitem__(1, v), lambda h: h[1], numbers), lambda: numbers[1]),
+        r"holder\.state\[0\]": (averaged(lambda h, v: setattr(h, "state", (v, v)), lambda h: h.state[0], pair),
+                                lambda: pair.state[0]),
+        r"holder\.mean": (averaged(lambda h, v: setattr(h, "mean", v), lambda h: h.mean, slotted),
+                          lambda: slotted.mean),
+        r"holder\.of_all": (averaged(lambda h, v: setattr(type(h), "of_all", v), lambda h: h.of_all, slotted),
+                            lambda: Slotted.of_all),
+        r"self\.mean": (criterion, lambda: criterion.mean), r"hooked\['mean'\]": (with_hook, lambda: hooked["mean"]),
+        r"(before|hidden) .File": (in_closure, lambda: hidden), "AVERAGE .File": (global_average, lambda: AVERAGE),
+        r"captured .File": (in_place, lambda: captured), r"last\[\d\]": (by_last, lambda: last[1]),
+        r"model.kept\['a'\]\['h'\]": (lambda m, x: square(model, x), lambda: model.kept["a"]["h"])}
+
+
+def replaced_tensors() -> str:
+    """A tensor that the loss computes with, and puts another one in the place of, would be as it is now in all steps. The
+    error says where it is, where it then still is."""
+    for evaluate in (False, True):
+        for name, (loss, read) in keepers().items():
+            before = read()
+            said = refused(f"the loss changes {name}", functools.partial(compiled, line(), loss, evaluate=evaluate))
+            if said != "ok" or read() is not before:
+                return f"{name}, evaluate={evaluate}: {said}, {read()}"
+    for in_list, name in ((False, r"\['h'\]"), (True, r"\['l'\]\[1\]")):
+        nested = Nested(in_list)
+        said = refused(rf"kept\['a'\]{name} changes while", functools.partial(compiled, nested, square))
+        if said != "ok" or "Fake" in str(nested.kept):
+            return f"in the model: {said}, {nested.kept}"
+    norm = nn.BatchNorm1d(4)
+    mean = norm.running_mean
+    return refused("reads buffer 'running_mean', which it changes, .*torch_cases_reads",
+                   lambda: compiled(norm, lambda m, x: square(m, x) * (1 + mean).mean()))
+
+
+class Helper:
+    """What a loss has for its next call, but computes with only after it has set it; and what it computes once."""
+
+    def __init__(self) -> None:
+        self.teacher, self.features = nn.LSTM(4, 4), {"y": torch.ones(4)}
+        self.last: torch.Tensor | None = torch.ones(4)
+
+    @functools.cached_property
+    def weights(self) -> torch.Tensor:
+        return torch.arange(4) + 1.0
+
+    def __call__(self, m: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        handle = m.register_forward_hook(lambda part, given, found: self.features.update(y=found))
+        y = m(x)
+        handle.remove()
+        self.last = y.detach()
+        return (self.features["y"] * self.weights - self.teacher(x)[0]).square().mean()
+
+
+def tensors_left() -> str:
+    """What the loss leaves for a next call that does not compute with it is no change; it is then not left, either."""
+    torch.manual_seed(0)
+    model, helper = Noting(), Helper()
+    eager, theirs = copy.deepcopy((model, helper))
+    last = helper.last
+    trainer = compiled(model, helper)
+    left = (*vars(helper).values(), *model.seen, model.deep["a"]["h"], *model.deep["a"]["l"])
+    if helper.last is not last or any(type(each) is FakeTensor for each in left):
+        return str(left)
+    optimizer = torch.optim.SGD(eager.parameters(), 0.1)
+    for step in range(2):
+        one, other = trainer.step({"x": rows()}), theirs(eager, X)
+        optimizer.zero_grad()
+        other.backward()
+        optimizer.step()
+        if abs(one - other.item()) > 1e-5 * abs(one):
+            return f"step {step}: {one}, eager {other}"
+    return "ok"
+
+
 OTHERS: dict[str, Callable[[], str]] = {
     "what the loss moves": moved, "what a step would leave out": refusals, "modes of evaluation": modes_of_evaluation,
     "a part of the parameters": part_of_the_parameters, "criteria": criteria,
-    "notes of a loop": notes_of_a_loop, "parameters held elsewhere": parameters_held_elsewhere}
+    "notes of a loop": notes_of_a_loop, "parameters held elsewhere": parameters_held_elsewhere,
+    "replaced tensors": replaced_tensors, "tensors left": tensors_left}
 
 SUITE = Suite({**{name: functools.partial(after, *of) for name, of in READS.items()}, **OTHERS}, ranks=(1, 3))
 

@@ -14,6 +14,10 @@ EMBEDDING, EMBEDDING_BAG = F.embedding, F.embedding_bag
 DEVICES = ("cpu", "cuda")
 
 
+class TracedTensorError(sc.InvalidError):
+    """The graph has a tensor that the loss has set or changed where it keeps it; PyTorch does not say where."""
+
+
 def _refuse_data() -> NoReturn:
     raise sc.InvalidError(
         "the model uses .data of a tensor, which is not part of the exported graph; use .detach() for "

@@ -168,8 +168,7 @@ class _Functions:
         """Adds one function. suffix: the ending of its name, which only the first shape of batch lacks."""
         trains = kind == "train"
         with _reading.Reading(self._module, self._loss, trains) as reading:
-            program = _export.export(self._module, self._loss, batch, outputs=not trains,
-                                     set_texts=reading.set_texts)
+            program = _export.export(self._module, self._loss, batch, outputs=not trains, reading=reading)
         facts = self._facts[kind + suffix] = _facts.Facts(reading)
         if trains:
             layout.require_known_rows(program, batch)

@@ -24,6 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
 
 SIMPLE = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, enum.Enum, np.generic, range,
           slice, decimal.Decimal, fractions.Fraction)
@@ -171,3 +173,11 @@ def holds_tensor(value: Any, depth: int = 3) -> bool:
     return any(holds_tensor(each, depth - 1) for each in itertools.islice(inner, 1000))
 
 
+def holds_traced(value: Any, depth: int = 4) -> bool:
+    """Whether a value holds a tensor of the tracing, which has no values."""
+    if isinstance(value, torch.Tensor):
+        return isinstance(value, (FakeTensor, FunctionalTensor))
+    if depth == 0 or isinstance(value, (*SIMPLE, type, types.ModuleType, torch.nn.Module)):
+        return False
+    inner = entries_of(value) if isinstance(value, (Mapping, list, tuple, collections.deque)) else attributes_of(value)
+    return any(holds_traced(each, depth - 1) for each in itertools.islice((inner or {}).values(), 1000))

@@ -12,8 +12,9 @@ from typing import Any
 import splitcast as sc
 import torch
 import torch.utils._pytree as pytree
-from splitcast.torch import _captured, _replaced, _state, ops
+from splitcast.torch import _captured, _causes, _replaced, _state, ops
 from splitcast.torch._places import is_of_user, line_of, place_in, place_of
+from splitcast.torch._reading import Reading
 from splitcast.torch._watches import has_same_bits
 
 REPLACED = {"WeightNorm": "weight_norm", "SpectralNorm": "spectral_norm"}  # hooks, and the functions that add them
@@ -33,11 +34,12 @@ class _WithLoss(torch.nn.Module):
     """
 
     def __init__(self, module: torch.nn.Module, loss: Loss, saved: list[str], settings: list[_Setting],
-                 twice: bool = False, outputs: bool = False) -> None:
+                 was_read: Callable[[torch.Tensor], bool], twice: bool = False, outputs: bool = False) -> None:
         super().__init__()
         self._outputs = outputs  # whether to return the tensors of a dict beside its loss, too
         self.module = module
         self._saved = saved  # gets the names of the attributes that the module sets to tensors
+        self._was_read = was_read  # whether the loss has computed with a tensor that is no variable
         self._settings = settings  # what is set to begin with; gets the texts that the loss sets in place of None
         # A criterion that is a module is no part of the model: what it holds is as other tensors that the loss reads.
         self._loss: Loss = functools.partial(loss) if isinstance(loss, torch.nn.Module) else loss
@@ -48,7 +50,7 @@ class _WithLoss(torch.nn.Module):
         for _, of, key, text in self._settings:
             if of is not None:
                 of[key] = text
-        held = _state.Held(self.module)
+        held = _state.Held(self.module, self._was_read)
         try:
             result = self._computed(batch)
             saved = held.saved()
@@ -106,11 +108,11 @@ def _require_no_hooks(module: torch.nn.Module) -> None:
 
 
 def export(module: torch.nn.Module, loss: Loss, batch: Mapping[str, torch.Tensor],
-           outputs: bool = False, set_texts: Callable[[], list[str]] = list) -> torch.export.ExportedProgram:
+           outputs: bool = False, reading: Reading | None = None) -> torch.export.ExportedProgram:
     """Exports the graph of `loss(module, **batch)`, for the shapes of this batch.
 
-    outputs: whether the graph has the other tensors of a loss that returns a dict, too. set_texts: the texts that the
-      loss has set in place of None outside of the module.
+    outputs: whether the graph has the other tensors of a loss that returns a dict, too. reading: what notes what the
+      loss reads and changes outside of the module.
     """
     _require_no_hooks(module)
     _require_names(module, loss, batch)
@@ -119,18 +121,22 @@ def export(module: torch.nn.Module, loss: Loss, batch: Mapping[str, torch.Tensor
             warnings.simplefilter("ignore")
             saved: list[str] = []
             settings: list[_Setting] = []
-            made = _WithLoss(module, loss, saved, settings, outputs=outputs)
+            was_read = reading.was_read if reading is not None else lambda tensor: False
+            made = _WithLoss(module, loss, saved, settings, was_read, outputs=outputs)
             program = torch.export.export(made, (), kwargs=batch, strict=False)
-            settings += [(text, None, None, text) for text in set_texts()]
+            if reading is not None:
+                settings += [(text, None, None, text) for text in reading.set_texts()]
+                reading.settle()
             if settings:
-                again = _WithLoss(module, loss, [], list(settings), outputs=outputs)
+                again = _WithLoss(module, loss, [], list(settings), was_read, outputs=outputs)
                 _require_same(program, torch.export.export(again, (), kwargs=batch, strict=False), settings)
             if saved:
-                steps = _WithLoss(module, loss, [], [], twice=True)
+                steps = _WithLoss(module, loss, [], [], was_read, twice=True)
                 _require_unread(torch.export.export(steps, (), kwargs=batch, strict=False), saved)
             _require_no_functorch(program)
             _erase_checks(program)
             _require_gradients_of_changes(program)
+            _require_buffers_read_from_module(program)
             if _changes_parts(program) or _has_unmapped(program):
                 program = _functional(program)
                 _erase_checks(program)  # of sizes that depend on values, which PyTorch adds
@@ -141,7 +147,9 @@ def export(module: torch.nn.Module, loss: Loss, batch: Mapping[str, torch.Tensor
             raise
         raise type(error)(f"{error}{place}") from error
     except Exception as error:  # many types; each message says what in the model cannot be exported
-        raise sc.InvalidError(_cause_of(error)) from None  # PyTorch's traceback is hundreds of lines on each rank
+        is_traced = any(text in str(error) for text in (TRACED, CHANGED))
+        kind = _causes.TracedTensorError if is_traced else sc.InvalidError
+        raise kind(_cause_of(error)) from None  # PyTorch's traceback is hundreds of lines on each rank
 
 
 def _require_names(module: torch.nn.Module, loss: Loss, batch: Mapping[str, torch.Tensor]) -> None:
@@ -166,6 +174,7 @@ def _require_no_functorch(program: torch.export.ExportedProgram) -> None:
                 f"torch.func of a function is not supported, torch.func.jvp of a module is{place_in(node)}")
 
 
+TRACED, CHANGED = "constant's list", "is mutated in the forward method"  # in PyTorch's errors
 _GRADIENTS = "Gradients that the loss computes itself, as by torch.autograd.grad or torch.func.jacrev, are not " \
              "supported but for simple ones; torch.func.jvp of a module is."
 
@@ -178,7 +187,10 @@ def _cause_of(error: Exception) -> str:
     if "ataDependent" in type(error).__name__ or "DynamicOutputShape" in type(error).__name__:
         cure = "\nA value decides which ops follow or how large a tensor is, but a graph has the same ones in every " \
                "step; use torch.where, masks that are multiplied, or numbers that the module holds."
-    elif "constant's list" in text:
+    elif CHANGED in text:
+        return "the loss changes a tensor in place that is not part of the exported graph; make it a buffer of the " \
+               f"model, or change a copy of it, tensor.clone(){_place_of(error)}"
+    elif TRACED in text:
         cure = "\nEither a cache, such as functools.lru_cache or a global dict, has kept a tensor that was made as " \
                "the loss was traced: empty it, and compute the loss once before compile(), so that it holds values. " \
                f"Or: {_GRADIENTS}"
@@ -359,6 +371,29 @@ def _require_gradients_of_changes(program: torch.export.ExportedProgram) -> None
                 require(node, root, "that it shares by detach()", node)
         if node.name in parameters or (not is_stopped and any(each in having for each in node.all_input_nodes)):
             having.add(node)
+
+
+def _require_buffers_read_from_module(program: torch.export.ExportedProgram) -> None:
+    """Checks that a buffer that the program changes is read as the module's: others would be as before the step."""
+    buffers, signature, changed = buffers_of(program), program.graph_signature, set()
+    for node in program.graph.nodes:
+        is_norm = str(node.target) == "aten.batch_norm.default" and node.args[5]
+        for each in node.args[3:5] if is_norm else [changes(node)]:
+            root = _origin_of(each)[0] if isinstance(each, torch.fx.Node) else None
+            if root is not None and is_norm and root.name in signature.inputs_to_lifted_tensor_constants:
+                raise sc.InvalidError(f"the loss changes running statistics{place_in(node)}, but they are not part of "
+                                      "the exported graph; read them from the model where they are used")
+            if root is not None and root.name in buffers:
+                changed.add(buffers[root.name])
+    memory = {program.state_dict["module." + name].untyped_storage()._cdata: name for name in changed
+              if "module." + name in program.state_dict}
+    for node in program.graph.nodes:
+        constant = program.constants.get(signature.inputs_to_lifted_tensor_constants.get(node.name, ""))
+        if node.users and isinstance(constant, torch.Tensor) and constant.untyped_storage()._cdata in memory:
+            name = memory[constant.untyped_storage()._cdata]
+            raise sc.InvalidError(f"the loss reads buffer '{name}', which it changes, through a tensor that was taken "
+                                  f"from the model before{place_in(next(iter(node.users)))}; read it from the model "
+                                  "where it is used")
 
 
 def _functional(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:

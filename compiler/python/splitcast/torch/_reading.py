@@ -7,16 +7,18 @@ import inspect
 import operator
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import splitcast as sc
 import torch
+from splitcast.torch._causes import TracedTensorError
 from splitcast.torch._code import globals_of, is_within, names_of, reads_first, stores, texts_of
-from splitcast.torch._contents import SIMPLE, Absent, differs, holds_tensor
+from splitcast.torch._contents import SIMPLE, Absent, differs, holds_tensor, holds_traced
 from splitcast.torch._draws import Draws
 from splitcast.torch._origins import is_of_users, is_written_by_user, origin_of_code
 from splitcast.torch._purity import Kept
+from torch.fx.experimental.proxy_tensor import PythonKeyTracer
 
 
 class Reading:
@@ -37,7 +39,9 @@ class Reading:
         self._kinds: dict[types.CodeType, bool] = {}
         self._calls: dict[types.CodeType, list[tuple[object, ...]]] = {}  # the values of free variables in each call
         # What functions take from around them, as it was when they were first called.
-        self._kept = Kept(module, reads=self._reads_before)
+        self._kept = Kept(module, reads=self._reads_before, was_read=self.was_read)
+        self._computed: dict[int, torch.Tensor] = {}  # tensors that became constants of the graph
+        self._parts = {id(part) for part in module.modules()}
         self._names: dict[tuple[types.CodeType, str], object] = {}  # free variables and globals at the first call
         self._caches: dict[int, tuple[functools._lru_cache_wrapper[Any], int]] = {}  # with their misses before
         self._last = ""
@@ -75,7 +79,7 @@ class Reading:
                 self._note_call(frame, code)
             return self._line if is_users else None
 
-        self._replaced = _refuse_what_steps_leave_out()
+        self._replaced = _refuse_what_steps_leave_out() + self._note_constants()
         self._before = sys.gettrace()
         torch.nn.Module.__getattribute__ = getattribute  # type: ignore[method-assign, assignment]  # until __exit__
         sys.settrace(called)
@@ -86,11 +90,64 @@ class Reading:
         del torch.nn.Module.__getattribute__
         for holder, name, value in self._replaced:
             setattr(holder, name, value)
+        try:
+            if error is None or isinstance(error, TracedTensorError):
+                self._require_pure()
+        finally:
+            self._restore()
+        if isinstance(error, TracedTensorError):
+            raise sc.InvalidError(str(error)) from None
+
+    def settle(self) -> None:
+        """Checks what the loss has changed so far, before it is traced again from what there was."""
+        self._require_pure()
+        self._restore()
+
+    def _note_constants(self) -> list[tuple[Any, str, Any]]:
+        """Lets PyTorch's tracer note the tensors that the graph gets as constants, and returns what was there."""
+        before, computed = PythonKeyTracer.create_arg, self._computed
+
+        def create_arg(tracer: PythonKeyTracer, value: object) -> Any:
+            if isinstance(value, torch.Tensor):
+                computed[id(value)] = value
+            return before(tracer, value)
+
+        PythonKeyTracer.create_arg = create_arg  # type: ignore[method-assign, assignment]
+        return [(PythonKeyTracer, "create_arg", before)]
+
+    def was_read(self, tensor: torch.Tensor) -> bool:
+        """Whether the loss has computed with a tensor that is not one of the model's parameters and buffers."""
+        return id(tensor) in self._computed
+
+    def _rebound(self) -> Iterator[tuple[types.CodeType, str, types.CellType, object]]:
+        """Free variables of functions that hold another value now, and what it was: since those that were called are
+        known by what they hold, only of functions that hold a tensor of the tracing."""
+        for function in gc.get_referrers(*self._calls) if self._calls else []:
+            if not isinstance(function, types.FunctionType) or function.__code__ not in self._calls:
+                continue
+            cells = function.__closure__ or ()
+            held = [cell.cell_contents if is_filled(cell) else Absent for cell in cells]
+            if any(map(holds_traced, held)):
+                before: tuple[object, ...] = next((seen for seen in self._calls[function.__code__] if all(
+                    one is other or isinstance(other, SIMPLE) or holds_tensor(other)
+                    for one, other in zip(held, seen))), ())
+                for name, cell, now, value in zip(function.__code__.co_freevars, cells, held, before):
+                    if now is not value:
+                        yield function.__code__, name, cell, value
+
+    def _restore(self) -> None:
+        """Puts back what was in the place of tensors of the tracing, which have no values."""
         for cached, misses in self._caches.values():
-            if cached.cache_info().misses != misses:  # it has tensors of the tracing, which have no values
+            if cached.cache_info().misses != misses:
                 cached.cache_clear()
-        if error is None:
-            self._require_pure()
+        self._kept.restore()
+        for _, _, cell, value in list(self._rebound()):
+            if value is not Absent and not holds_traced(value):
+                cell.cell_contents = value
+        for (code, name), value in self._names.items():
+            space = self.codes.get(code, {})
+            if name not in code.co_freevars and holds_traced(space.get(name)) and not holds_traced(value):
+                space[name] = value
 
     def _note(self, frame: types.FrameType, code: types.CodeType) -> bool:
         """Notes a function that is called for the first time; returns whether its lines are to be followed."""
@@ -111,6 +168,8 @@ class Reading:
                 not isinstance(first, (torch.nn.Module, type)) and
                 (origin == "user" or is_written_by_user(type(first)))):
             self.objects[id(first)] = first
+            self._see(code, code.co_varnames[0], first)
+        if isinstance(first, torch.nn.Module) and origin == "user" and id(first) not in self._parts:  # such as the loss
             self._see(code, code.co_varnames[0], first)
         if origin == "user":
             self.codes[code] = frame.f_globals
@@ -207,8 +266,20 @@ class Reading:
         if changed is not None:
             name, place = changed
             raise sc.InvalidError(f"the loss changes {name}{place} while it is computed, which a compiled step would "
-                                  "not do again; return it from the loss function in a dict beside 'loss', leave it "
-                                  "out, or, if it is a cache, fill it before compile()")
+                                  "not do again; make it a buffer of the model, return it from the loss function in a "
+                                  "dict beside 'loss', leave it out, or, if it is a cache, fill it before compile()")
+        self._require_names()
+
+    def _require_names(self) -> None:
+        """Checks that what functions have from around them is what it was when they were called."""
+        rebound = [(code, name, value, cell.cell_contents) for code, name, cell, value in self._rebound()]
+        globals_ = [(code, name, value, self.codes.get(code, {}).get(name, value))
+                    for (code, name), value in self._names.items() if name not in code.co_freevars]
+        for code, name, value, now in rebound + globals_:
+            if self._kept.is_replaced(value, now):
+                raise sc.InvalidError(f"the loss changes {name}{place_of_code(code)} while it is computed, which a "
+                                      "compiled step would not do again; make it a buffer of the model, or an input "
+                                      "of the batch")
         for (code, name), value in self._names.items():
             now = self.codes.get(code, {}).get(name, value) if name not in code.co_freevars else value
             carries = isinstance(value, SIMPLE) and holds_tensor(now)  # it is read here, by this function

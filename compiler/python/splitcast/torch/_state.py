@@ -56,11 +56,11 @@ class Held:
     restore() takes them away again.
     """
 
-    def __init__(self, module: torch.nn.Module) -> None:
+    def __init__(self, module: torch.nn.Module, was_read: Callable[[torch.Tensor], bool]) -> None:
         self._module = module
         self._before: dict[str, tuple[Any, int]] = {}
         self._contents: dict[str, tuple[Holder, Holder]] = {}
-        self._kept = Kept(module, saves=True)
+        self._kept = Kept(module, saves=True, was_read=was_read)
         for name, part in module.named_modules():
             self._kept.note(name, part, "", REBUILT if isinstance(part, torch.nn.RNNBase) else ())
         for name, holder in holders_of(module):
@@ -96,6 +96,7 @@ class Held:
         return saved
 
     def restore(self) -> None:
+        self._kept.restore()
         for name, holder in list(holders_of(self._module)):
             before = self._contents.get(name, (None, None))
             if before[0] is not holder:
