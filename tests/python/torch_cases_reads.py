@@ -10,6 +10,7 @@ import enum
 import functools
 import io
 import itertools
+import operator
 import queue
 import sys
 import threading
@@ -243,6 +244,9 @@ def criteria() -> str:
     return "ok"
 
 
+TAU = operator.attrgetter("tau")
+
+
 class Run:
     """What a loop notes, of which the loss reads only a number."""
 
@@ -251,7 +255,7 @@ class Run:
 
     def scored(self, m: nn.Module, x: torch.Tensor) -> dict[str, torch.Tensor]:
         found = square(m, x)
-        return {"loss": found * self.tau, "steps": found.detach()}
+        return {"loss": found * TAU(self), "steps": found.detach()}
 
 
 def notes_of_a_loop() -> str:

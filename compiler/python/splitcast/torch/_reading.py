@@ -233,6 +233,11 @@ class Reading:
     def _see(self, code: types.CodeType, name: str, value: object) -> None:
         """Notes a value that a function takes from around it, to find out whether the function changes it."""
         self._names[(code, name)] = value
+        if isinstance(value, operator.attrgetter):
+            texts: tuple[str, ...] = value.__reduce__()[1]  # type: ignore[assignment]
+            names = {part for text in texts for part in text.split(".")}
+            self.names |= names
+            self.mentioned |= names
         if isinstance(value, functools._lru_cache_wrapper):
             self._caches.setdefault(id(value), (value, value.cache_info().misses))
         self._kept.note(name, value, place_of_code(code))
