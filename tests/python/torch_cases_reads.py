@@ -422,7 +422,7 @@ def parameters_held_elsewhere() -> str:
                    lambda: compiled(other, lambda m, x: (m(x) @ made).sum()))
     statistics = torch.zeros(4), torch.ones(4)
     return said if said != "ok" else refused(
-        "no buffer of the model; register it",
+        "the loss changes running statistics",
         lambda: compiled(line(), lambda m, x: nn.functional.batch_norm(m(x), *statistics, training=True).sum()))
 
 
@@ -561,10 +561,7 @@ def replaced_tensors() -> str:
         said = refused(rf"kept\['a'\]{name} changes while", functools.partial(compiled, nested, square))
         if said != "ok" or "Fake" in str(nested.kept):
             return f"in the model: {said}, {nested.kept}"
-    norm = nn.BatchNorm1d(4)
-    mean = norm.running_mean
-    return refused("reads buffer 'running_mean', which it changes, .*torch_cases_reads",
-                   lambda: compiled(norm, lambda m, x: square(m, x) * (1 + mean).mean()))
+    return "ok"
 
 
 class Helper:
