@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import copy
 import re
+import tempfile
 from collections.abc import Callable
 
 import splitcast as sc
@@ -203,7 +204,42 @@ def order_of_bytes() -> str:
     return same("the loss", made(Small()).step({"x": given}), square(Small(), X).item())
 
 
+def parameters_that_begin_later() -> str:
+    """Adam corrects the first updates of a parameter, whenever it begins: in a group of its own it counts from 1."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4))
+    model[0].requires_grad_(False)
+    eager = copy.deepcopy(model)
+    theirs = torch.optim.Adam(eager.parameters(), 0.1)
+
+    def trained(*groups: list[nn.Parameter]) -> splitcast.torch.Trainer:
+        optimizer = torch.optim.Adam([{"params": each} for each in groups], 0.1)
+        return splitcast.torch.compile(model, square, {"x": rows_of(X)}, optimizer, enable_zero=3)
+
+    def step(trainer: splitcast.torch.Trainer) -> float:
+        theirs.zero_grad()
+        loss = square(eager, X)
+        loss.backward()
+        theirs.step()
+        return abs(trainer.step({"x": rows_of(X)}) - loss.item())
+
+    first = trained(list(model.parameters()))
+    wrong = max(step(first) for _ in range(3))
+    path = sc.exchange(tempfile.mkdtemp() if sc.rank() == 0 else "", "a directory")[0] + "/later.safetensors"
+    first.write_back()
+    first.save(path)
+    model[0].requires_grad_(True)
+    eager[0].requires_grad_(True)
+    together = trained(list(model.parameters()))
+    said = refused("group of their own in the optimizer", lambda: together.load(path, strict=False))
+    apart = trained(list(model[2].parameters()), list(model[0].parameters()))
+    apart.load(path, strict=False)
+    wrong = max([wrong, *(step(apart) for _ in range(3))])
+    return said if said != "ok" or wrong < 1e-5 else f"a loss is {wrong} apart"
+
+
 SUITE = Suite({
+    "parameters that begin later": parameters_that_begin_later,
     "values of another trainer": values_of_another_trainer, "newer values": newer_values,
     "values of a dropped trainer": values_of_a_dropped_trainer, "values written back": values_written_back,
     "sums of an optimizer": sums_of_an_optimizer, "one optimizer of two trainers": one_optimizer_of_two_trainers,
