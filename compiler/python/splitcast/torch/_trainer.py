@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 import splitcast as sc
@@ -29,7 +29,7 @@ class Trainer:
                  evaluations: _randomness.Evaluations, outputs: dict[str, torch.dtype], watched: Watched,
                  constants: _constants.Constants, changing: Iterable[str], surroundings: _surroundings.Surroundings,
                  facts: dict[str, _facts.Facts], setting: str,
-                 counts_of: Callable[[_optimizers.Variables, list[str]], dict[str, list[str]]]) -> None:
+                 counts_of: Callable[[_optimizers.Variables, Collection[str]], dict[str, list[str]]]) -> None:
         """compile() calls it. outputs: the types of what evaluate() gives beside the loss, by name. changing: the names
         of parameters and buffers that steps change. facts: what tracing has read, by the function. setting: the stage
         and the mesh, for repr(). counts_of: see _optimizers.counts_of()."""
