@@ -341,9 +341,8 @@ def PropagatePass : Pass<"sbp-propagate", "mlir::ModuleOp"> {
     - C4: A value that is fenced for an update has the dimension along which the update is split.
     - C5: Each op has a row to which its operands can be boxed, with its results as they are written.
     - C6: A variable that holds addends (P) is assigned addends in all functions.
-    - C7: A value with an sbp.colocate is at each coordinate at which `beside` is.
-    - C8: An op that sums and rounds, and is computed again from fenced values, has the signatures of the first.
-    - C9: In a reproducible function, only exact sums are added up over the ranks that have parts of the batch, and ops
+    - C7: An op that sums and rounds, and is computed again from fenced values, has the signatures of the first.
+    - C8: In a reproducible function, only exact sums are added up over the ranks that have parts of the batch, and ops
       that are not elementwise take equally many rows on each rank, and no rows of other ranks.
   }];
   let options = [Option<"lookAhead", "look-ahead", "bool", "false",

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "examples/common/ExactSum.h"
-#include "tests/differential/EveryPass.h"
+#include "tests/differential/PassList.h"
 #include "tests/differential/SessionRun.h"
 #include "tests/property/Random.h"
 

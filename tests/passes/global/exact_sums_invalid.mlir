@@ -166,7 +166,7 @@ sbp.schedule @train of 2 {
 
 // -----
 
-// A statement of rows that the op does not have: its sum would be over other rows than those of its rank.
+// @propagate_c8: a statement of rows that the op does not have: its sum would be over other rows than those of its rank.
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S = #sbp.nd<#p, [S(0)]>
 #M0 = #sbp.nd<#sbp.placement<"turns", [micro_batches = 2]>, [S(0)]>

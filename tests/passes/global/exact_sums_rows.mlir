@@ -3,6 +3,7 @@
 // RUN: splitcast-opt %s -split-input-file -sbp-exact-sums=reproducible -sbp-propagate | FileCheck %s
 
 // The rows of all ranks, as a user boxed them.
+// @propagate_c8_legal
 // CHECK-LABEL: func.func @boxed
 // CHECK: %[[B:.*]] = sbp.boxing {{.*}} -> tensor<12x4xf32, #B>
 // CHECK: %[[OWN:.*]] = sbp.boxing %[[B]] : tensor<12x4xf32, #B> -> tensor<12x4xf32, #S0_>

@@ -1,5 +1,6 @@
 // What lies as it is made has the signature of what is first assigned to it; all else of which nobody says how is B.
 // RUN: splitcast-opt %s -sbp-propagate | FileCheck %s
+// @propagate_c6_legal
 
 #p = #sbp.placement<"cpu", [dp = 3]>
 #S0_ = #sbp.nd<#p, [S(0)]>

@@ -1,5 +1,6 @@
 // The example of 'sbp-propagate': rows are split, so the product's are; nothing moves.
 // RUN: splitcast-opt %s -sbp-propagate | FileCheck %s
+// @propagate_c1_legal, @propagate_c2_legal, @propagate_c3_legal, @propagate_c5_legal
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

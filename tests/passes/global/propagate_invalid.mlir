@@ -1,5 +1,6 @@
 // RUN: splitcast-opt %s -sbp-propagate -split-input-file -verify-diagnostics
 
+// @propagate_c1
 // expected-error @below {{'sbp-propagate' found no placement; give a variable or an argument a signature, or the module an attribute sbp.placement}}
 module {
   sbp.variable @w : tensor<4xf32>
@@ -7,6 +8,7 @@ module {
 
 // -----
 
+// @propagate_c3
 module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 2]>} {
   func.func @minimize(%loss: tensor<f32>) {
     // expected-error @below {{'nn.minimize' op does not say which signatures it may have (ShardingOpInterface), or belongs to a pass that has not run: nn.minimize needs 'nn-differentiate', nn.update 'nn-expand-optimizers'}}
@@ -17,6 +19,7 @@ module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 2]>} {
 
 // -----
 
+// @propagate_c3: an op of another dialect.
 module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 2]>} {
   func.func @unknown(%x: tensor<4xf32>) -> tensor<?xf32> {
     // expected-error @below {{'tensor.cast' op does not say which signatures it may have (ShardingOpInterface), or belongs to a pass that has not run}}
@@ -27,6 +30,7 @@ module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 2]>} {
 
 // -----
 
+// @propagate_c2: none.
 module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 2]>} {
   // expected-error @below {{'func.func' op must have a body of one block}}
   func.func private @external(tensor<f32>)
@@ -34,6 +38,7 @@ module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 2]>} {
 
 // -----
 
+// @propagate_c2: two.
 module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 2]>} {
   // expected-error @below {{'func.func' op must have a body of one block}}
   func.func @two_blocks(%loss: tensor<f32>) {
@@ -45,6 +50,7 @@ module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 2]>} {
 
 // -----
 
+// @propagate_c1: no axis.
 // expected-error @below {{'sbp-propagate' found the placement #sbp.placement<"cpu", []>, which has no axis; one rank is an axis of size 1, such as [dp = 1]}}
 module attributes {sbp.placement = #sbp.placement<"cpu", []>} {
   func.func @softmax(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
@@ -55,7 +61,7 @@ module attributes {sbp.placement = #sbp.placement<"cpu", []>} {
 
 // -----
 
-// Addends in one function, and their sum in another.
+// @propagate_c6: addends in one function, and their sum in another.
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0 = #sbp.nd<#p, [S(0)]>
 sbp.variable @c : tensor<f32> carried as_made
@@ -74,6 +80,7 @@ func.func @b(%x: tensor<4xf32, #S0>) {
 
 // -----
 
+// @propagate_c5
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0 = #sbp.nd<#p, [S(0)]>
 #P = #sbp.nd<#p, [P]>
@@ -89,6 +96,7 @@ func.func @pinned(%x: tensor<8x4xf32, #S0>) -> tensor<8x4xf32> {
 
 // -----
 
+// @propagate_c4
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>
 #S = #sbp.nd<#p, [S(1)]>
@@ -106,7 +114,7 @@ func.func @a_fence_needs_the_dimension_of_the_update() {
 
 // -----
 
-// Repeats are compared here, too, where the first is not yet erased if only the choice for its repeats needed it.
+// @propagate_c7: repeats are compared here, too, where the first is not yet erased if only the choice for its repeats needed it.
 #p = #sbp.placement<"cpu", [dp = 3]>
 #B = #sbp.nd<#p, [B]>
 #P = #sbp.nd<#p, [P]>

@@ -1,6 +1,7 @@
 // What comes out of an update: elementwise ops stay in its signature, others get the one of stage 0. And what is made from
 // nothing: each user gets one of its own.
 // RUN: splitcast-opt %s -sbp-propagate | FileCheck %s
+// @propagate_c4_legal
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

@@ -3,6 +3,7 @@
 // RUN: splitcast-opt %s --enable-zero="stage=0 axis=dp recompute=no" | FileCheck %s
 // RUN: splitcast-opt %s --enable-zero="stage=0 axis=dp recompute=yes" | FileCheck %s --check-prefixes=CHECK,AGAIN
 // RUN: splitcast-opt %s --enable-zero="stage=3 axis=dp recompute=yes" | FileCheck %s --check-prefixes=CHECK,AGAIN
+// @propagate_c7_legal
 
 #p = #sbp.placement<"cpu", [dp = 1, tp = 3]>
 #B = #sbp.nd<#p, [B, B]>
