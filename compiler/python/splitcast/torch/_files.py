@@ -83,9 +83,11 @@ class TrainedSession:
     def _require_own_counts(self, path: str) -> None:
         """In PyTorch each parameter counts its own updates, and here those of a group do together."""
         names = _names_in(path)
+        if not any(each in names for states in self._counts.values() for each in states):
+            return  # then no count is loaded
         for count, states in self._counts.items():
             begin = [each for each in states if each not in names]
-            if count in names and begin and len(begin) < len(states):
+            if count in names and begin:
                 raise sc.InvalidError(
                     f"'{path}' has '{count}', the count of updates of a group of the optimizer, but no '{begin[0]}': "
                     "this parameter begins now, and its first updates would not be corrected as such; give the "
