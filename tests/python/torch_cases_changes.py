@@ -140,6 +140,12 @@ def set_equal(scene: Scene) -> None:
     scene.model.plain = torch.ones(4)
 
 
+def freeze_held(scene: Scene) -> None:
+    """Of a tensor whose memory others hold."""
+    scene.held = scene.model.l.weight.detach().numpy()
+    scene.model.l.weight.requires_grad_(False)
+
+
 CHANGES: dict[str, tuple[Callable[[Scene], Any], str | None]] = {  # None: as eager PyTorch; else the error
     "load_state_dict": (lambda s: s.model.load_state_dict({k: v * 0.5 if v.is_floating_point() else v
                                                            for k, v in s.model.state_dict().items()}), None),
@@ -188,6 +194,8 @@ CHANGES: dict[str, tuple[Callable[[Scene], Any], str | None]] = {  # None: as ea
     "a criterion's number": (lambda s: setattr(s.criterion, "beta", 0.1), "criterion.beta is 0.1"),
     "a criterion's reduction": (lambda s: setattr(s.criterion, "reduction", "sum"), "criterion.reduction is 'sum'"),
     "frozen": (lambda s: s.model.l.weight.requires_grad_(False), "'l.weight' is frozen"),
+    "frozen, of held memory": (freeze_held, "'l.weight' is frozen"),
+    "frozen and thawed": (lambda s: s.model.l.weight.requires_grad_(False).requires_grad_(True), None),
     "another parameter": (lambda s: setattr(s.model.l, "weight", nn.Parameter(torch.eye(4))), "l.weight is"),
     "another part": (lambda s: setattr(s.model, "l", nn.Linear(4, 4)), "l is a Linear"),
     "a parametrization": (lambda s: nn.utils.parametrizations.weight_norm(s.model.l), "l"),
@@ -198,6 +206,7 @@ CHANGES: dict[str, tuple[Callable[[Scene], Any], str | None]] = {  # None: as ea
     "a step's hook": (lambda s: s.optimizer.register_step_post_hook(lambda *given: None), "register_step_post_hook"),
     "a tie": (lambda s: setattr(s.model.bn.bias, "data", s.model.l.bias.data), "share their memory now"),
     "a group": (lambda s: s.optimizer.add_param_group({"params": [nn.Parameter(torch.ones(1))]}), "2 parameter groups"),
+    "another order": (lambda s: s.optimizer.param_groups[0]["params"].reverse(), "groups have other parameters"),
     "another momentum": (lambda s: s.optimizer.param_groups[0].update(momentum=0.5), "momentum of group 0"),
     "an optimizer's state": (lambda s: s.optimizer.state[s.model.l.weight].update(momentum_buffer=torch.ones(4, 4)),
                              "state is not that of compile"),
@@ -655,8 +664,7 @@ def price() -> str:
     for _ in range(10):
         start = time.thread_time()
         for _ in range(100):
-            trainer._follow("train", trains=True)
-            trainer._watched.require_unchanged()
+            trainer._compare("train")
         best = min(best, (time.thread_time() - start) / 100)
     count = len(list(model.parameters()))
     print(f"PRICE {best * 1e6:.1f} us for {count} parameters", flush=True)

@@ -262,6 +262,11 @@ class Following:
         result.update(self._module.named_buffers(remove_duplicate=False))
         return result
 
+    @property
+    def watches(self) -> Watches:
+        """Those of the model's parameters and buffers."""
+        return self._watches
+
     def _partition(self) -> list[list[str]]:
         """The names that share memory: as the same elements, and in any way."""
         tensors = {watch.name: watch.tensor for watch in self._watches.all}

@@ -18,6 +18,7 @@ import torch.utils._pytree as pytree
 from numpy.typing import NDArray
 from splitcast.torch._contents import OWN, differs, named
 from splitcast.torch._purity import Kept
+from splitcast.torch._watches import Watches
 from torch.utils.hooks import RemovableHandle
 
 REBUILT = ("_flat_weights", "_flat_weight_refs")  # lists of parameters that LSTM, GRU and RNN make again in forward
@@ -199,10 +200,11 @@ class Watched:
                  parts: Iterable[torch.nn.Module] = ()) -> None:
         self._names, self._parameters = [list(each) for each in zip(*module.named_parameters())] or [[], []]
         self._flags = [parameter.requires_grad for parameter in self._parameters]
+        self._epoch, self._are_kept = 0, False  # of the watches, when the flags were these, and whether they see flags
         self._optimizer = optimizer if isinstance(optimizer, torch.optim.Optimizer) else None
         self._hooks = Hooks(module, self._optimizer, parts)
         self._groups = _groups_of(self._optimizer)
-        self._members = self._members_now()
+        self._members = [list(group["params"]) for group in self._groups_now]
         self._states = self._states_now()
         self._state = self._watch_state()
         self._has_stepped = False
@@ -221,9 +223,12 @@ class Watched:
         adds_up = not isinstance(self._optimizer, torch.optim.SGD) or any(each["momentum"] for each in self._groups)
         return self._has_stepped and adds_up
 
-    def require_unchanged(self) -> None:
-        if list(map(operator.attrgetter("requires_grad"), self._parameters)) != self._flags:
+    def require_unchanged(self, watches: Watches) -> None:
+        """watches: tensors, most of them the parameters, that have just been compared."""
+        if watches.epoch != self._epoch or not self._are_kept:
             self._require_same_flags()
+        if watches.epoch != self._epoch:
+            self._epoch, self._are_kept = watches.epoch, watches.keep_flags(self._parameters)
         self._hooks.require_same()
         if self._optimizer is not None:
             self._require_same_groups()
@@ -290,7 +295,7 @@ class Watched:
                         f"{key} of group {number} of the optimizer is {now!r}, but it was {value!r} when the model was "
                         "compiled; its values are read only then, except learning rates without schedule=; compile "
                         "again" + (f", or give the scheduler {CYCLES}" if key in ("betas", "momentum") else ""))
-        if self._members_now() != self._members:
+        if not self._have_members():
             raise sc.InvalidError("the optimizer's groups have other parameters than when the model was compiled; "
                                   "compile again")
         if self._optimizer is not None and self._optimizer.state is not self._state:
@@ -319,8 +324,9 @@ class Watched:
         self._optimizer.state = state
         return state
 
-    def _members_now(self) -> list[list[int]]:
-        return [list(map(id, group["params"])) for group in self._groups_now]
+    def _have_members(self) -> bool:
+        return all(len(group["params"]) == len(members) and all(map(operator.is_, group["params"], members))
+                   for group, members in zip(self._groups_now, self._members))
 
     def _states_now(self) -> list[tuple[Any, ...]]:
         """What identifies the values in the optimizer's state; empty ones do not count."""

@@ -73,8 +73,7 @@ class Trainer:
         Raises InvalidError, too, if the batch has other names, types or shapes.
         """
         function, arrays = self._layout.arrays("train", batch)
-        self._follow(function, trains=True)
-        self._watched.require_unchanged()
+        self._compare(function)
         rates = self._watched.changed_rates()
         if rates:
             sc.agree_alike(repr(sorted(rates.items())), "the learning rates of the optimizer")
@@ -169,6 +168,11 @@ class Trainer:
         """
         self._carry()
         self._following.write_back()
+
+    def _compare(self, function: str) -> None:
+        """What precedes each step."""
+        self._follow(function, trains=True)
+        self._watched.require_unchanged(self._following.watches)
 
     def _follow(self, function: str, trains: bool) -> None:
         """Compares what the program is now with what was compiled, and takes over what may change."""

@@ -76,9 +76,11 @@ class Watches:
         """aliases: our own tensors that may share memory with these."""
         count = collections.Counter(memory_of(each) for each in aliases)
         self.all = [Watch(name, tensor, count[memory_of(tensor)] if count else 0) for name, tensor in tensors]
+        self.epoch = 0
         self.sort()
 
     def sort(self) -> None:
+        self.epoch += 1
         self._cheap = [each.tensor for each in self.all if each.is_cheap]
         self._addresses = [_address_of(each.known) for each in self.all if each.is_cheap]
         known = [each.known for each in self.all if each.is_cheap]
@@ -100,6 +102,11 @@ class Watches:
             ((each.is_cheap or each.is_another) and are_strict(each.name)) or each.is_changed())]
         self.sort()
         return found
+
+    def keep_flags(self, tensors: Iterable[torch.Tensor]) -> bool:
+        """Whether changed() looks at `requires_grad` of all these tensors, so that no flag is another one as long as
+        `epoch` is the same."""
+        return {id(each) for each in tensors} <= {id(each) for each in self._cheap}
 
     def note_written(self, memory: set[int]) -> None:
         """We have written to this memory, be it what it had before."""
