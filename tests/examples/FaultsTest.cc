@@ -5,6 +5,9 @@
 // fault, and is resumed on other ranks and at another stage. What it has trained is what one that was never disturbed
 // trains. The schedule is drawn from a seed, which is printed; SPLITCAST_TEST_SEED says another.
 //
+// mpirun itself (OpenMPI 4.1.4) may wait forever for a rank that died while it connected to mpirun, about 60 ms after
+// its start: it says so (PMIX ERROR), names the rank and ends the others. That is counted, and all else must hold.
+//
 //===----------------------------------------------------------------------===//
 #include "tests/examples/TrainingRuns.h"
 
@@ -27,6 +30,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kTimeoutSeconds = 3; ///< of ranks that wait for others
+constexpr int kSilenceSeconds = 60;
 
 /// What happens to a job, and what must follow.
 enum class Fault {
@@ -124,8 +128,15 @@ public:
       begin();
     if (at && !isOver)
       end();
+    if (static_cast<int64_t>(pids.size()) < schedule.ranks || othersLive(/*except=*/-1))
+      allDead.reset();
+    else
+      allDead = allDead.value_or(Clock::now());
   }
   bool hasBegun() const { return at.has_value(); }
+
+  /// Whether mpirun outlived all ranks by this time, before anything ended it.
+  bool launcherOutlived(double seconds) const { return allDead && secondsSince(*allDead) > seconds; }
 
   /// Waits up to 5 seconds for all ranks to have ended.
   bool allEnded() const {
@@ -191,6 +202,7 @@ private:
   const std::string checkpoints, variables; ///< the directory; the file that a training makes at its end
   std::map<int64_t, int> pids;
   std::optional<Clock::time_point> first, at; ///< when the victim has begun; when it was disturbed
+  std::optional<Clock::time_point> allDead;   ///< since when no rank lives
   bool isOver = false;
 };
 
@@ -205,6 +217,13 @@ bool namesVictim(const JobResult &result, const Schedule &schedule) {
          absl::StrContains(result.rankOutputs[rank], absl::StrCat("rank ", schedule.victim))))
       return true;
   return false;
+}
+
+/// Whether the job failed as promised, but for mpirun, which lost a rank that connected to it and still waits.
+bool isLostByMpirun(const JobResult &result, const Schedule &schedule, const Disturbance &disturbance) {
+  return result.exitStatus == -1 && schedule.fault == Fault::Kill && !schedule.byVariables &&
+         disturbance.launcherOutlived(kSilenceSeconds / 2) &&
+         absl::StrContains(result.output, "PMIX ERROR: UNREACHABLE");
 }
 
 /// A training that is disturbed, and goes on from its checkpoints until it has ended.
@@ -226,7 +245,9 @@ public:
     job.watch = [&](const std::map<int64_t, int> &pids) { disturbance.look(pids); };
     const JobResult result = runJob(job);
     std::cout << absl::StrFormat("%5.1f s: ", result.seconds) << schedule.describe() << std::endl;
-    EXPECT_NE(result.exitStatus, -1) << "the job hangs: " << result.describe();
+    const bool isLost = isLostByMpirun(result, schedule, disturbance);
+    lost += isLost ? 1 : 0;
+    EXPECT_TRUE(result.exitStatus != -1 || isLost) << "the job hangs: " << result.describe();
     EXPECT_TRUE(disturbance.allEnded()) << "ranks live on: " << result.describe();
     if (result.succeeded() || std::filesystem::exists(directory + "/disturbed")) {
       compare(); // the training had ended when the fault came
@@ -239,6 +260,9 @@ public:
     }
     return disturbance.hasBegun();
   }
+
+  /// How many jobs mpirun did not end though all their ranks had ended.
+  int lostByMpirun() const { return lost; }
 
   /// Lets the job end undisturbed.
   void finish() {
@@ -259,7 +283,7 @@ private:
     job.ranks = ranks;
     job.directory = directory;
     job.limitSeconds = 240; // it takes some seconds, but not where others have the processors
-    job.silenceSeconds = 60;
+    job.silenceSeconds = kSilenceSeconds;
     return job;
   }
   void compare() {
@@ -271,7 +295,7 @@ private:
   std::mt19937 &random;
   const std::string directory, checkpoints;
   std::string whole; ///< what an undisturbed training makes
-  int failures = 0;
+  int failures = 0, lost = 0;
 };
 
 TEST(Faults, EndOrGoOnAsPromised) {
@@ -292,6 +316,7 @@ TEST(Faults, EndOrGoOnAsPromised) {
   training.finish();
   for (const auto &[fault, name] : kFaults)
     std::cout << counts[fault] << " x " << name << "\n";
+  std::cout << training.lostByMpirun() << " x mpirun waits for a rank that it has lost\n";
 }
 
 } // namespace
