@@ -1,5 +1,6 @@
 #include "compiler/python/BindGraph.h"
 
+#include <optional>
 #include <pybind11/stl.h>
 #include <set>
 
@@ -7,8 +8,27 @@ namespace py = pybind11;
 
 namespace splitcast::python {
 
-Caller callerInPython() {
+namespace {
+
+/// The place that callFrom() has given.
+std::optional<Caller> given;
+
+Caller callerAt(const std::string &file, int line) {
   static std::set<std::string> files; // ops point to these names, so they live as long as any graph
+  return Caller::here(files.insert(file).first->c_str(), line);
+}
+
+void callFrom(const std::optional<std::string> &file, int line) {
+  given.reset();
+  if (file)
+    given = callerAt(*file, line);
+}
+
+} // namespace
+
+Caller callerInPython() {
+  if (given)
+    return *given;
   static const std::string package = py::str(py::module_::import("splitcast").attr("__path__").attr("__getitem__")(0));
   PyFrameObject *frame = PyEval_GetFrame();
   if (!frame)
@@ -22,10 +42,15 @@ Caller callerInPython() {
       break;
     current = caller;
   }
-  return Caller::here(files.insert(file).first->c_str(), current.attr("f_lineno").cast<int>());
+  return callerAt(file, current.attr("f_lineno").cast<int>());
 }
 
 namespace {
+
+void bindCaller(py::module_ &module) {
+  module.def("_call_from", &callFrom, py::arg("file").none(true), py::arg("line"),
+             "Until it is called with None, what the graph's functions add comes from this line of a file.");
+}
 
 void bindElementTypes(py::module_ &module) {
   py::enum_<ElementType> types(module, "ElementType", "The type of a tensor's elements, spelled as in the IR.");
@@ -63,6 +88,7 @@ void bindInit(py::module_ &module) {
 } // namespace
 
 void bindValues(py::module_ &module) {
+  bindCaller(module);
   bindElementTypes(module);
   bindLayouts(module);
   bindInit(module);

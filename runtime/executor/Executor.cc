@@ -1,6 +1,7 @@
 #include "runtime/executor/Executor.h"
 
 #include "dialects/exec/SharedStorages.h"
+#include "dialects/sbp/Places.h"
 #include "dialects/sbp/algebra/Sizes.h"
 #include "runtime/api/StatusMacros.h"
 #include "runtime/executor/StoredType.h"
@@ -17,6 +18,11 @@ namespace {
 using Run = std::function<absl::Status()>;
 
 absl::StatusOr<Run> asRun(Run run) { return run; }
+
+/// The status, with the place in front of its message.
+absl::Status at(const std::string &place, absl::Status status) {
+  return status.ok() ? status : absl::Status(status.code(), absl::StrCat(place, std::string(status.message())));
+}
 
 /// The variable pieces are known to fit into their storages only if the module
 /// names its rank: the verifier checks them for that rank.
@@ -272,8 +278,10 @@ absl::StatusOr<Run> Executor::bindCompute(mlir::Operation *op, Stream *compute) 
   }
   if (auto library = mlir::dyn_cast<exec::LibraryOp>(op)) {
     SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Launchable> call, device.libraryCall(library.getCall()));
-    calls.push_back(call.get());
-    return bindLaunch(std::move(call), library.getReads(), library.getWrites(), compute);
+    const std::string place = splitcast::placeOf(op->getLoc());
+    calls.emplace_back(call.get(), place);
+    SPLITCAST_ASSIGN_OR_RETURN(Run run, bindLaunch(std::move(call), library.getReads(), library.getWrites(), compute));
+    return asRun([run = std::move(run), place] { return at(place, run()); });
   }
   if (auto copy = mlir::dyn_cast<exec::CopyOp>(op))
     return asRun([this, compute, from = resolve(copy.getFrom()), to = resolve(copy.getTo())] {
@@ -406,8 +414,8 @@ absl::Status Executor::wait() {
   absl::Status status = stream->synchronize();
   // Only here, where all of a step is done: a rank that stopped in its midst
   // would keep the others waiting, or meet them in another collective.
-  for (Launchable *call : calls)
-    status.Update(call->takeFinding());
+  for (const auto &[call, place] : calls)
+    status.Update(at(place, call->takeFinding()));
   return status.ok() && observer ? observer->waited() : status;
 }
 

@@ -24,6 +24,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace splitcast::runtime {
@@ -127,7 +128,8 @@ private:
   std::vector<Buffer> untouched;
   std::unique_ptr<KernelLibrary> kernels;
   std::vector<std::unique_ptr<Launchable>> launchables;
-  std::vector<Launchable *> calls; ///< those of them that are library calls
+  /// Those of them that are library calls, and where the user's program has what they compute (placeOf).
+  std::vector<std::pair<Launchable *, std::string>> calls;
   std::map<std::string, std::unique_ptr<Stream>> streams;
   std::unique_ptr<Groups> groups;
   std::vector<std::unique_ptr<Registration>> registrations;

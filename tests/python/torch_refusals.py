@@ -128,19 +128,42 @@ LOSSES = {
                    "the loss has 2 values; it must be one tensor, or a dict with 'loss' and others {place}"),
     "a loss of each": (lambda m, x: m(x), "the loss is (6, 8); it must be a tensor without dimensions that depends on the "
                        "batch, such as a mean {place}"),
+    "a loss that is a count": (lambda m, x: (m(x) > 0).sum(), "the loss is a whole number, which has no gradient; return "
+                               "a sum or mean of floats {place}"),
     "no loss": (lambda m, x: None, "the loss is None; it must be a tensor without dimensions that depends on the batch, such "
                 "as a mean {place}"),
     "a dict without a loss": (lambda m, x: {"los": m(x).mean()},
                               "the loss function returns a dict with 'los'; it must have 'loss' {place}"),
     "other names": (lambda m, y: m(y).mean(), "the loss function is called as loss(model, x=), by the names of example_inputs: "
                     "missing a required argument: 'y' {place}"),
-    "a loss of inputs alone": (lambda m, x: x.mean(), "the optimizer does not have any parameter that the loss depends on; "
-                               "freeze them with requires_grad_(False), or add them"),
+    "a loss of inputs alone": (lambda m, x: x.mean(), "the optimizer does not have any parameter that the loss has a "
+                               "gradient of; give it those of the model, and compute the loss from them without detach() and "
+                               "no_grad()"),
 }
 
 
 def mean(m, x):
     return m(x).mean()
+
+
+def largest(m, x):
+    return m(x).max(0)[0].mean()
+
+
+def picked(m, x):
+    return m(x).gather(1, x[:, :1].long()).mean()
+
+
+def line_of(loss):
+    """How errors of the graph name the line of a loss of one line."""
+    return f"{__file__}:{loss.__code__.co_firstlineno + 1}"
+
+
+class Remade(nn.Linear):
+
+    def forward(self, x):
+        self.inner = nn.Linear(8, 8)
+        return self.inner(super().forward(x))
 
 
 def stepped(batch):
@@ -180,6 +203,20 @@ CALLS = {
                             ".float() or .long()"),
     "an example that is a list": (lambda: compiled(mean, x=[1.0]), "example input 'x' is a list; it must be a tensor whose first "
                                   "dimension is that of the batch, or one without dimensions"),
+    "a part that is made as it runs": (lambda: compiled(mean, Remade(8, 8)),
+                                       "part 'inner' is made, replaced or set to another mode while the loss is computed, "
+                                       "which is not part of the exported graph; do it before compile()"),
+    "a lazy part": (lambda: compiled(mean, nn.LazyLinear(8), optimizer=sc.SGD(0.1)),
+                    "'weight' has no shape yet, since its part is lazy; call the model once, with a batch, before compile() "
+                    "and before the optimizer is made"),
+    "a maximum over micro-batches": (lambda: compiled(largest, accumulate=2),
+                                     f"the module does not compile:\n{line_of(largest)}: 'nn.max_pool' op needs operand 0 of "
+                                     "all micro-batches at once, but these are computed one after the other (it is S(2) along "
+                                     "micro-batches, and wanted as S(0)); compute the step in one micro-batch, or split the "
+                                     "input that it comes from in another way"),
+    "an index outside": (lambda: compiled(picked, x=X * 0).step({"x": X + 8}),
+                         f"step 1 of @train: {line_of(picked)}: 'nn.embedding_grad': index 0 of its input is -1; it must be from "
+                         "0 to 47: check the data, or enlarge the table"),
     "evaluating without it": (lambda: compiled(mean, evaluate=False).evaluate({"x": X}),
                               "the model was compiled with evaluate=False; leave it out of compile() to evaluate"),
 }

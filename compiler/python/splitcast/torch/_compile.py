@@ -28,7 +28,7 @@ from splitcast.torch._export import Loss
 from splitcast.torch._places import place_of
 from splitcast.torch._state import Rates, Watched
 from splitcast.torch._trainer import Trainer
-from splitcast.torch.ops import Missing
+from splitcast.torch.ops import Missing, is_integer
 
 OLDEST = (2, 6)  # the oldest supported version of PyTorch
 Policy = int | str | dict[str, Any]  # of ZeRO: a stage, or options
@@ -108,6 +108,7 @@ def compile(module: torch.nn.Module, loss: Loss, example_inputs: Batch,
     axes = dict(mesh) if mesh else {"dp": sc.size()}
     _require_version()
     _require_unwrapped(module)
+    _require_shapes(module)
     _following.require_given_to(module)
     surroundings, sharing = _surroundings.Surroundings(), _sharing.Sharing(module)
     sharing.require_one_update(optimizer, step_options)
@@ -196,6 +197,9 @@ class _Functions:
 
     def _minimize(self, loss: sc.Tensor, program: torch.export.ExportedProgram, importer: _import.Importer) -> None:
         """Makes the function a step of the optimizer."""
+        if is_integer(loss):
+            raise sc.InvalidError("the loss is a whole number, which has no gradient; return a sum or mean of floats"
+                                  f"{importer.place}")
         variables = _optimizers.variables_of(self._module, self.graph.variable_names)
         rules = _optimizers.rules_of(variables, self._optimizer, self._trained)
         _optimizers.declare_rates(self.graph, self._optimizer, rules.rates)
@@ -293,6 +297,13 @@ def _require_unwrapped(module: torch.nn.Module) -> None:
         raise sc.InvalidError(
             f"the model is wrapped in {type(module).__name__}, but Splitcast itself adds up the gradients of ranks; "
             "give model.module, and the optimizer its parameters")
+
+
+def _require_shapes(module: torch.nn.Module) -> None:
+    for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
+        if torch.nn.parameter.is_lazy(tensor):
+            raise sc.InvalidError(f"'{name}' has no shape yet, since its part is lazy; call the model once, with a "
+                                  "batch, before compile() and before the optimizer is made")
 
 
 def _require_group(name: str, groups: Iterable[str]) -> None:

@@ -13,7 +13,7 @@ import splitcast as sc
 import torch
 import torch.utils._pytree as pytree
 from splitcast.torch import _constants, _export, _patterns, _remedies, _sharing, ops
-from splitcast.torch._places import place_in
+from splitcast.torch._places import calling_from, place_in
 from splitcast.torch._watches import place_of
 from splitcast.torch.ops.table import INVALID, Operand, Value
 
@@ -178,7 +178,10 @@ class Importer:
         """
         self._require_one_result()
         self._define_arguments(inputs)
-        results = self._walk(self.program.graph)
+        try:
+            results = self._walk(self.program.graph)
+        finally:
+            calling_from(None)
         if self.missing:
             raise sc.InvalidError("this model needs ops that splitcast.torch does not support:\n  " +
                                   "\n  ".join(self.missing))
@@ -214,6 +217,7 @@ class Importer:
             if node.op == "get_attr":  # an inner graph
                 self.values[node] = _Unknown
             elif node.op == "call_function":
+                calling_from(node)
                 self.values[node] = self._call(node)
             elif node.op == "output":
                 return torch.fx.node.map_arg(node.args[0], lambda each: self.values[each])

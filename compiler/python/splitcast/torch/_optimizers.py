@@ -170,7 +170,8 @@ def rules_of(variables: Variables, optimizer: sc.Optimizer | torch.optim.Optimiz
             decay = _decay_of(optimizer, group)
             decays.update({name: decay for name in members if decay})
     if not groups:
-        raise sc.InvalidError("the optimizer does not have any parameter that the loss depends on; give it some")
+        raise sc.InvalidError("the optimizer does not have any parameter that the loss has a gradient of; give it "
+                              "those of the model, and compute the loss from them without detach() and no_grad()")
     others = [sc.ParameterGroup(f"group{number}", [_as_pattern(name) for name in members], rule)
               for number, (rule, members) in enumerate(groups) if number > 0]
     return Rules(groups[0][0], others, decays, rates)

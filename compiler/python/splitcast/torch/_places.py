@@ -10,6 +10,7 @@ import sys
 import types
 from typing import Any
 
+import splitcast as sc
 import torch
 from splitcast.torch._origins import origin_of, origin_of_code
 
@@ -50,12 +51,25 @@ def place_of(function: object) -> str:
     return f' (File "{code.co_filename}", line {code.co_firstlineno}, in {code.co_name})' if code else ""
 
 
-def place_in(node: torch.fx.Node) -> str:
-    """Where the node was created, in parentheses: the innermost line outside of PyTorch, else the module's part."""
+def _innermost_of(node: torch.fx.Node) -> tuple[str, str] | None:
+    """The file and the rest of the innermost line outside of PyTorch."""
     lines = re.findall(r'File "([^"]+)"(.*)', node.meta.get("stack_trace") or "")
     lines = [(filename, rest) for filename, rest in lines if origin_of(filename) != "own" or filename.startswith("<")]
-    if lines:
-        return f' (File "{lines[-1][0]}"{lines[-1][1].rstrip()})'
+    return lines[-1] if lines else None
+
+
+def calling_from(node: torch.fx.Node | None) -> None:
+    """Makes the line where the node was created that of the graph's ops from now on; None: the line of compile()."""
+    found = _innermost_of(node) if node is not None else None
+    number = re.search(r"line (\d+)", found[1]) if found else None
+    sc._splitcast._call_from(found[0] if found and number else None, int(number[1]) if number else 0)
+
+
+def place_in(node: torch.fx.Node) -> str:
+    """Where the node was created, in parentheses: the innermost line outside of PyTorch, else the module's part."""
+    innermost = _innermost_of(node)
+    if innermost:
+        return f' (File "{innermost[0]}"{innermost[1].rstrip()})'
     parts = [name for name, _ in (node.meta.get("nn_module_stack") or {}).values() if name]
     part = re.sub(r"^(L\['self'\]\.)?module\.", "", parts[-1]) if parts else ""
     return f" (in part '{part}')" if parts else " (in the loss)"

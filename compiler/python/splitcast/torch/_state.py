@@ -117,6 +117,10 @@ def _version_of(value: object) -> int:
 
 
 def _changes(name: str) -> sc.InvalidError:
+    part, _, attribute = name.rpartition(".")
+    if part and attribute == "training":
+        return sc.InvalidError(f"part '{part}' is made, replaced or set to another mode while the loss is computed, "
+                               "which is not part of the exported graph; do it before compile()")
     return sc.InvalidError(
         f"{name} changes while the loss is computed, but it is not part of the exported graph; make it a buffer, or "
         "set it before compile()")
