@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages with which Splitcast is built and tested. If none is missing, it does nothing.
+# Installs the Debian 12 packages with which Splitcast is built and tested, and two of Debian 13 (`newer` below). If none
+# is missing, it does nothing.
 #
 #   bash scripts/setup.sh [--check]      --check: installs nothing, but says what is missing
 #
@@ -16,11 +17,18 @@ groups=(
   "matrix products on the CPU (oneDNN): libdnnl-dev"
   "ranks (OpenMPI): openmpi-bin libopenmpi-dev"
   "proofs that ranks know their job's secret (OpenSSL): libssl-dev"
-  "the Python package: python3-dev pybind11-dev python3-numpy"
+  "the Python package: python3-dev pybind11-dev nanobind-dev robin-map-dev python3-numpy"
   "tests (GoogleTest): libgtest-dev libgmock-dev"
   "tests under sanitizers: libclang-rt-19-dev"
   "tests that count instructions: valgrind"
   "format and lint checks: clang-format-19 clang-tidy-19 python3"
+)
+
+# The packages above that are of Debian 13, since Debian 12 lacks them or has older ones: name, version, folder on each of
+# Debian's mirrors, and SHA256. They are headers and sources for all architectures, and need nothing else of Debian 13.
+newer=(
+  "nanobind-dev 2.5.0-1 pool/main/n/nanobind 675ed0440a84902cd4e03730ff714a9f683e39e6fa1dbf17b90a67ca86ea2e7c"
+  "robin-map-dev 1.3.0-1 pool/main/r/robin-map 95e6e526c184fd0b7e3293d72a5e5cdb909e7494a0b7ae20082ffc734badfbbd"
 )
 
 say() { echo "setup: $*"; }
@@ -44,13 +52,26 @@ requireDebian12() {
   mapfile -t lines < <(listGroups)
   die "this system is $id $version on $machine, and this script supports only Debian 12 on x86_64" \
     "Use that system (a container suffices), or install by hand what these packages of Debian 12 have:" "${lines[@]}" \
+    "Of Debian 13 are: ${newer[*]%% pool/*}" \
     "and set SPLITCAST_SKIP_SETUP=1. third_party/repositories.bzl expects LLVM in /usr/lib/llvm-19."
+}
+
+# Prints the names of those of `newer` of which an older version is installed.
+outdated() {
+  local each name version
+  for each in "${newer[@]}"; do
+    read -r name version _ <<<"$each"
+    dpkg --compare-versions "$(dpkg-query -W -f '${Version}' "$name" 2>/dev/null || true)" ge "$version" || echo "$name"
+  done
 }
 
 # Prints a line for each group with missing packages, in the format of `groups`, with the missing ones only.
 missingGroups() {
-  local installed group purpose package absent
+  local installed group purpose package absent old
   installed=" $(dpkg-query -W -f '${Package} ${db:Status-Status}\n' 2>/dev/null | awk '$2 == "installed" {print $1}' | tr '\n' ' ') "
+  for old in $(outdated); do
+    installed=${installed/ $old / }
+  done
   for group in "${groups[@]}"; do
     purpose=${group%: *} absent=""
     for package in ${group##*: }; do
@@ -70,10 +91,35 @@ requireBazelVersion() {
 # Runs apt-get as root, with sudo if needed. Its output goes to $log.
 apt() { "${asRoot[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=2 "$@" >>"$log" 2>&1 </dev/null; }
 
+# Prints what apt-get installs as a package: its name, or of one of `newer` the path of its file, which is downloaded from
+# the mirror that this system has Debian 12 from.
+installable() {
+  local each name version folder sum file mirrors
+  for each in "${newer[@]}"; do
+    read -r name version folder sum <<<"$each"
+    [ "$name" = "$1" ] || continue
+    mapfile -t mirrors < <(
+      apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Codename: bookworm' 'Origin: Debian'
+    )
+    file=${name}_${version}_all.deb
+    say "$name $version is of Debian 13, since Debian 12 has none as new" >&2
+    /usr/lib/apt/apt-helper -o Acquire::Retries=2 download-file "${mirrors[0]%/}/$folder/$file" \
+      "$downloads/$file" "SHA256:$sum" >>"$log" 2>&1 || return 1
+    echo "$downloads/$file"
+    return
+  done
+  echo "$1"
+}
+
 # Tries once to install packages. If a package source fails to update, it continues: the others may have all packages.
 attempt() {
+  local package found packages=()
   apt update || true
-  apt install -y --no-install-recommends "$@"
+  for package in "$@"; do
+    found=$(installable "$package") || return 1
+    packages+=("$found")
+  done
+  apt install -y --no-install-recommends "${packages[@]}"
 }
 
 explainFailure() {
@@ -95,13 +141,14 @@ install() {
       "Run as root: apt-get install --no-install-recommends $*"
     asRoot=(sudo)
   fi
-  log=$(mktemp "${TMPDIR:-/tmp}/splitcast-setup.XXXXXX")
+  log=$(mktemp "${TMPDIR:-/tmp}/splitcast-setup.XXXXXX") downloads=$(mktemp -d)
+  chmod a+rx "$downloads" # apt-get reads it as another user
   if ! attempt "$@"; then
     say "apt-get failed; trying once more in 5 s"
     sleep 5
     attempt "$@" || explainFailure
   fi
-  rm -f "$log"
+  rm -rf "$log" "$downloads"
 }
 
 reportCuda() {
