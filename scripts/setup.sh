@@ -17,7 +17,7 @@ groups=(
   "matrix products on the CPU (oneDNN): libdnnl-dev"
   "ranks (OpenMPI): openmpi-bin libopenmpi-dev"
   "proofs that ranks know their job's secret (OpenSSL): libssl-dev"
-  "the Python package: python3-dev pybind11-dev nanobind-dev robin-map-dev python3-numpy"
+  "the Python package: python3-dev nanobind-dev robin-map-dev python3-numpy"
   "tests (GoogleTest): libgtest-dev libgmock-dev"
   "tests under sanitizers: libclang-rt-19-dev"
   "tests that count instructions: valgrind"

@@ -34,6 +34,7 @@ def splitcast_repositories():
         )
     for name, path in {
         "llvm": "/usr/lib/llvm-19",
+        "nanobind": "/usr/share/nanobind",
         "openmpi": "/usr/lib/x86_64-linux-gnu/openmpi",
         "python": "/usr/include/python3.11",
     }.items():

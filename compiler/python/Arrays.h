@@ -8,8 +8,7 @@
 #define SPLITCAST_COMPILER_PYTHON_ARRAYS_H
 
 #include "compiler/launch/Session.h"
-
-#include <pybind11/pybind11.h>
+#include "compiler/python/Conversions.h"
 
 namespace splitcast::python {
 
@@ -18,28 +17,28 @@ namespace splitcast::python {
 std::vector<int64_t> shapeOfPiece(const TensorInfo &info);
 
 /// Returns an array that shares the memory of a piece. It keeps `owner` alive, which must own the memory.
-pybind11::object viewOf(const TensorInfo &info, const std::byte *piece, bool isWritable, const pybind11::object &owner);
+Array viewOf(const TensorInfo &info, const std::byte *piece, bool isWritable, const nanobind::object &owner);
 
 /// Returns a contiguous array whose elements are not initialized.
-pybind11::object emptyArray(runtime::ElementType type, const std::vector<int64_t> &shape);
+Array emptyArray(runtime::ElementType type, const std::vector<int64_t> &shape);
 
 /// Converts `given` to an array, without a copy if it is one or can share its memory (buffer protocol, DLPack). Raises
 /// an error unless the array has this shape, and this type or one whose values it holds without loss (floats of Python
 /// are rounded); `what` names it in the message. Since NumPy has no bf16, arrays of bf16 have the type uint16, and the
 /// elements are the bits; so uint16 is nothing else.
-pybind11::object arrayOf(const pybind11::object &given, runtime::ElementType type, const std::vector<int64_t> &shape,
+nanobind::object arrayOf(const nanobind::object &given, runtime::ElementType type, const std::vector<int64_t> &shape,
                          const std::string &what);
 
 /// Returns `array` if it is contiguous, else a contiguous copy.
-pybind11::object contiguous(const pybind11::object &array);
+nanobind::object contiguous(const nanobind::object &array);
 
 /// Returns a pointer to the elements of an array of emptyArray() or contiguous().
-void *dataOf(const pybind11::object &array);
+void *dataOf(const nanobind::object &array);
 
 /// Copies the elements of `from` to `view`.
-void copyTo(const pybind11::object &view, const pybind11::object &from);
+void copyTo(const nanobind::object &view, const nanobind::object &from);
 
-void bindArrays(pybind11::module_ &module);
+void bindArrays(nanobind::module_ &module);
 
 } // namespace splitcast::python
 

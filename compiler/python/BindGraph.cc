@@ -7,9 +7,8 @@
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
-#include <pybind11/stl.h>
 
-namespace py = pybind11;
+namespace nb = nanobind;
 
 namespace splitcast::python {
 
@@ -17,29 +16,36 @@ namespace {
 
 /// Parses a ZeRO policy: a stage, "stage=3,keep=never", or a dict of the same
 /// options.
-sbp::Policy policyOf(const py::object &said) {
+sbp::Policy policyOf(const nb::object &said) {
   sbp::Policy policy;
   if (said.is_none())
     return policy;
-  const std::string text = py::isinstance<py::int_>(said)   ? absl::StrCat("stage=", textOf(said))
-                           : py::isinstance<py::dict>(said) ? textOf(said.cast<py::dict>())
+  const std::string text = nb::isinstance<nb::int_>(said)   ? absl::StrCat("stage=", textOf(said))
+                           : nb::isinstance<nb::dict>(said) ? textOf(nb::borrow<nb::dict>(said))
                                                             : textOf(said);
   if (const std::optional<std::string> wrong = sbp::parsePolicy(text, &policy))
     raiseInvalid(*wrong);
   return policy;
 }
 
-/// The axes of the mesh; for None a single axis with all ranks of the job.
-std::vector<sbp::Axis> axesOf(const py::object &mesh) {
-  if (mesh.is_none())
+using Mesh = DictOf<int64_t>;
+
+/// The axes of the mesh; without one a single axis with all ranks of the job.
+std::vector<sbp::Axis> axesOf(const std::optional<Mesh> &mesh) {
+  if (!mesh)
     return {{"dp", ThisRank::get().launch().size()}};
   std::vector<sbp::Axis> axes;
-  for (const auto &[name, size] : mesh.cast<py::dict>())
-    axes.push_back({py::str(name), size.cast<int64_t>()});
+  for (const auto &[name, size] : *mesh) {
+    int64_t ranks = 0;
+    if (!nb::try_cast(size, ranks))
+      raiseInvalid(absl::StrCat("mesh: ", stringOf(name), " is ", stringOf(nb::repr(size)),
+                                ", which has the wrong type; it must be a number of ranks"));
+    axes.push_back({stringOf(name), ranks});
+  }
   return axes;
 }
 
-LossScale lossScaleOf(const py::kwargs &numbers) { // a dict of this call alone
+LossScale lossScaleOf(const nb::kwargs &numbers) { // a dict of this call alone
   const LossScale defaults;
   if (!numbers.contains("initial"))
     numbers["initial"] = defaults.initial;
@@ -53,20 +59,20 @@ LossScale lossScaleOf(const py::kwargs &numbers) { // a dict of this call alone
 // Options
 //===----------------------------------------------------------------------===//
 
-/// A keyword and the field of the options that it sets. A value of None leaves
-/// the field as it is.
+/// A keyword, the type that stubs give it, and the field of the options that it
+/// sets. A value of None leaves the field as it is.
 template <typename T> struct Option {
-  const char *name;
-  void (*set)(T &options, const py::object &value);
+  const char *name, *type;
+  void (*set)(T &options, const nb::object &value);
 };
 
 /// Reads the keywords `given` to the method `call`; an unknown keyword or a
 /// value of the wrong type is an error.
 template <typename T, size_t count>
-T optionsOf(const char *call, const Option<T> (&table)[count], const py::kwargs &given) {
+T optionsOf(const char *call, const Option<T> (&table)[count], const nb::kwargs &given) {
   T options;
   for (const auto &[key, value] : given) {
-    const std::string name = py::str(key);
+    const std::string name = stringOf(key);
     const auto *found =
         std::find_if(std::begin(table), std::end(table), [&](const Option<T> &each) { return each.name == name; });
     if (found == std::end(table))
@@ -76,41 +82,55 @@ T optionsOf(const char *call, const Option<T> (&table)[count], const py::kwargs 
     if (value.is_none())
       continue;
     try {
-      found->set(options, py::reinterpret_borrow<py::object>(value));
-    } catch (const py::cast_error &) {
-      raiseInvalid(absl::StrCat(call, ": ", name, " is ", std::string(py::repr(value)),
+      found->set(options, nb::borrow(value));
+    } catch (const nb::cast_error &) {
+      raiseInvalid(absl::StrCat(call, ": ", name, " is ", stringOf(nb::repr(value)),
                                 ", which has the wrong type; see help(splitcast.Graph.", call, ")"));
     }
   }
   return options;
 }
 
-sbp::AccumulateOrder orderOf(const py::object &said) {
-  const std::string text = py::str(said);
+/// The signature of a method: what comes before its options, these, and its result.
+template <typename T, size_t count>
+std::string optionsSignature(const char *before, const Option<T> (&table)[count], const char *result) {
+  return absl::StrCat("def ", before, ", *, ",
+                      absl::StrJoin(table, ", ",
+                                    [](std::string *to, const Option<T> &each) {
+                                      absl::StrAppend(to, each.name, ": ", each.type, " | None = None");
+                                    }),
+                      ") -> ", result);
+}
+
+sbp::AccumulateOrder orderOf(const nb::object &said) {
+  const std::string text = stringOf(said);
   const std::optional<sbp::AccumulateOrder> order = sbp::parseAccumulateOrder(text);
   if (!order)
     raiseInvalid(absl::StrCat("accumulate_order is '", text, "'; it must be per-micro-batch or per-step"));
   return *order;
 }
 
-std::vector<std::string> namesOf(const py::object &said) {
-  std::vector<std::string> names = said.cast<std::vector<std::string>>();
+std::vector<std::string> namesOf(const nb::object &said) {
+  std::vector<std::string> names = nb::cast<std::vector<std::string>>(said);
   if (names.empty())
     raiseInvalid("variables is empty, so that nothing would be trained; leave it out to train all that is trainable");
   return names;
 }
 
 constexpr Option<StepOptions> kStepOptions[] = {
-    {"accumulate", [](StepOptions &to, const py::object &of) { to.accumulate = of.cast<int64_t>(); }},
-    {"accumulate_order", [](StepOptions &to, const py::object &of) { to.accumulateOrder = orderOf(of); }},
-    {"reproducible", [](StepOptions &to, const py::object &of) { to.reproducible = of.cast<bool>(); }},
-    {"schedule", [](StepOptions &to, const py::object &of) { to.schedule = of.cast<RateSchedule>(); }},
-    {"clip_norm", [](StepOptions &to, const py::object &of) { to.clipNorm = of.cast<double>(); }},
-    {"clip_value", [](StepOptions &to, const py::object &of) { to.clipValue = of.cast<double>(); }},
-    {"gradient_norm", [](StepOptions &to, const py::object &of) { to.gradientNorm = of.cast<bool>(); }},
-    {"loss_scale", [](StepOptions &to, const py::object &of) { to.lossScale = of.cast<LossScale>(); }},
-    {"groups", [](StepOptions &to, const py::object &of) { to.groups = of.cast<std::vector<ParameterGroup>>(); }},
-    {"variables", [](StepOptions &to, const py::object &of) { to.variables = namesOf(of); }},
+    {"accumulate", "int", [](StepOptions &to, const nb::object &of) { to.accumulate = nb::cast<int64_t>(of); }},
+    {"accumulate_order", "str", [](StepOptions &to, const nb::object &of) { to.accumulateOrder = orderOf(of); }},
+    {"reproducible", "bool", [](StepOptions &to, const nb::object &of) { to.reproducible = nb::cast<Truth>(of); }},
+    {"schedule", "RateSchedule",
+     [](StepOptions &to, const nb::object &of) { to.schedule = nb::cast<RateSchedule>(of); }},
+    {"clip_norm", "float", [](StepOptions &to, const nb::object &of) { to.clipNorm = nb::cast<double>(of); }},
+    {"clip_value", "float", [](StepOptions &to, const nb::object &of) { to.clipValue = nb::cast<double>(of); }},
+    {"gradient_norm", "bool", [](StepOptions &to, const nb::object &of) { to.gradientNorm = nb::cast<Truth>(of); }},
+    {"loss_scale", "LossScale", [](StepOptions &to, const nb::object &of) { to.lossScale = nb::cast<LossScale>(of); }},
+    {"groups", "collections.abc.Sequence[ParameterGroup]",
+     [](StepOptions &to, const nb::object &of) { to.groups = nb::cast<std::vector<ParameterGroup>>(of); }},
+    {"variables", "collections.abc.Sequence[str]",
+     [](StepOptions &to, const nb::object &of) { to.variables = namesOf(of); }},
 };
 constexpr const char *kMinimizeDoc =
     "Makes the function a training step: differentiates the scalar loss and updates the variables that it depends "
@@ -123,11 +143,13 @@ constexpr const char *kMinimizeDoc =
     "characters; by default all that are trainable.";
 
 constexpr Option<VariableOptions> kVariableOptions[] = {
-    {"dtype", [](VariableOptions &to, const py::object &of) { to.type = of.cast<ElementType>(); }},
-    {"group", [](VariableOptions &to, const py::object &of) { to.group = of.cast<std::string>(); }},
-    {"layout", [](VariableOptions &to, const py::object &of) { to.logical = of.cast<Layout>(); }},
-    {"trainable", [](VariableOptions &to, const py::object &of) { to.trainable = of.cast<bool>(); }},
-    {"policy", [](VariableOptions &to, const py::object &of) { to.policy = policyOf(of); }},
+    {"dtype", "ElementType", [](VariableOptions &to, const nb::object &of) { to.type = nb::cast<ElementType>(of); }},
+    {"group", "str", [](VariableOptions &to, const nb::object &of) { to.group = nb::cast<std::string>(of); }},
+    {"layout", "Layout | Sbp | collections.abc.Sequence[Sbp]",
+     [](VariableOptions &to, const nb::object &of) { to.logical = layoutOf(nb::cast<LayoutLike>(of)); }},
+    {"trainable", "bool", [](VariableOptions &to, const nb::object &of) { to.trainable = nb::cast<Truth>(of); }},
+    {"policy", "int | str | dict[str, typing.Any]",
+     [](VariableOptions &to, const nb::object &of) { to.policy = policyOf(of); }},
 };
 constexpr const char *kVariableDoc =
     "The value of a variable when the function begins. The first call with a name creates the variable.\n\ndtype "
@@ -139,65 +161,71 @@ constexpr const char *kVariableDoc =
 // Graphs
 //===----------------------------------------------------------------------===//
 
-void bindStepOptions(py::module_ &module) {
-  py::class_<LossScale>(module, "LossScale", "The factor of the loss in backward, so that f16 can hold the gradients.")
+void bindStepOptions(nb::module_ &module) {
+  nb::class_<LossScale>(module, "LossScale", "The factor of the loss in backward, so that f16 can hold the gradients.")
       .def("__repr__", [](const LossScale &of) { return reprOf(nn::LossScaleModel{of}); })
-      .def(py::init(&lossScaleOf),
-           "Numbers: initial=65536, growth=2, backoff=0.5, interval=2000; interval=0 keeps the scale as it is.");
-  py::class_<ParameterGroup>(module, "ParameterGroup", "Variables of a step that have an optimizer of their own.")
-      .def(py::init([](std::string name, std::vector<std::string> patterns, const Optimizer &optimizer) {
-             return ParameterGroup{std::move(name), std::move(patterns), optimizer};
-           }),
-           py::arg("name"), py::arg("patterns"), py::arg("optimizer"),
-           "patterns: matched against whole variable names; a star stands for any characters, as in \"*.bias\", and a "
-           "star "
-           "behind a backslash for itself.");
+      .def(
+          "__init__", [](LossScale *self, const nb::kwargs &numbers) { new (self) LossScale(lossScaleOf(numbers)); },
+          nb::sig(signatureOf("__init__", nn::LossScaleModel{LossScale()}, "None", /*isMethod=*/true).c_str()),
+          "interval=0 keeps the scale as it is.");
+  nb::class_<ParameterGroup>(module, "ParameterGroup", "Variables of a step that have an optimizer of their own.")
+      .def(
+          "__init__",
+          [](ParameterGroup *self, std::string name, std::vector<std::string> patterns, const Optimizer &optimizer) {
+            new (self) ParameterGroup{std::move(name), std::move(patterns), optimizer};
+          },
+          nb::arg("name"), nb::arg("patterns"), nb::arg("optimizer"),
+          "patterns: matched against whole variable names; a star stands for any characters, as in \"*.bias\", and a "
+          "star behind a backslash for itself.");
 }
 
-using GraphClass = py::class_<OwnedGraph, std::shared_ptr<OwnedGraph>>;
+using GraphClass = nb::class_<OwnedGraph>;
 
 void bindFunctions(GraphClass &graph) {
   graph.def(
       "function", [](OwnedGraph &of, const std::string &name) { of.graph.function(name, callerInPython()); },
-      py::arg("name"), "Begins a function, or continues it: the calls that follow belong to it.");
+      nb::arg("name"), "Begins a function, or continues it: the calls that follow belong to it.");
   graph.def(
       "input",
       [](OwnedGraph &of, const std::string &name, ElementType type, const std::vector<int64_t> &shape,
-         const Layout &layout) {
+         const LayoutLike &layout) {
         for (const char *own : {"self", "function", "whole"}) // Session.run takes inputs as keywords
           if (name == own)
             raiseInvalid(absl::StrCat("an input is named '", name,
                                       "', which is a parameter of Session.run(); choose another name"));
-        return of.graph.input(name, type, shape, layout, callerInPython());
+        return of.graph.input(name, type, shape, layoutOf(layout), callerInPython());
       },
-      py::arg("name"), py::arg("dtype"), py::arg("shape"), py::arg("layout") = Layout(), py::keep_alive<0, 1>(),
+      nb::arg("name"), nb::arg("dtype"), nb::arg("shape"), nb::arg("layout").sig("Layout()") = Layout(),
+      nb::keep_alive<0, 1>(),
       "An argument of the function with this global shape. With the layout split(0) each rank gives its own rows.");
   graph.def(
       "constant",
       [](OwnedGraph &of, ElementType type, const std::vector<int64_t> &shape, double value) {
         return of.graph.constant(type, shape, value, callerInPython());
       },
-      py::arg("dtype"), py::arg("shape"), py::arg("value"), py::keep_alive<0, 1>(),
+      nb::arg("dtype"), nb::arg("shape"), nb::arg("value"), nb::keep_alive<0, 1>(),
       "A tensor whose elements are all `value`, rounded to the type.");
   graph.def(
       "iota",
       [](OwnedGraph &of, ElementType type, const std::vector<int64_t> &shape, int64_t dim) {
         return of.graph.iota(type, shape, dim, callerInPython());
       },
-      py::arg("dtype"), py::arg("shape"), py::arg("dim"), py::keep_alive<0, 1>(),
+      nb::arg("dtype"), nb::arg("shape"), nb::arg("dim"), nb::keep_alive<0, 1>(),
       "A tensor in which each element is its own index along dimension `dim`.");
   graph.def(
       "minimize",
-      [](OwnedGraph &of, const Tensor &loss, const Optimizer &optimizer, const py::kwargs &options) {
+      [](OwnedGraph &of, const Tensor &loss, const Optimizer &optimizer, const nb::kwargs &options) {
         of.graph.minimize(loss, optimizer, optionsOf<StepOptions>("minimize", kStepOptions, options), callerInPython());
       },
-      py::arg("loss"), py::arg("optimizer"), kMinimizeDoc);
+      nb::arg("loss"), nb::arg("optimizer"), nb::arg("options"),
+      nb::sig(optionsSignature("minimize(self, loss: Tensor, optimizer: Optimizer", kStepOptions, "None").c_str()),
+      kMinimizeDoc);
   graph.def(
       "assign",
       [](OwnedGraph &of, const std::string &variable, const Tensor &value) {
         of.graph.assign(variable, value, callerInPython());
       },
-      py::arg("variable"), py::arg("value"),
+      nb::arg("variable"), nb::arg("value"),
       "Sets the value that a variable holds after the function, in its shape and type. The variable must not be "
       "trained.");
   graph.def(
@@ -205,50 +233,55 @@ void bindFunctions(GraphClass &graph) {
       [](OwnedGraph &of, const std::string &name, const Tensor &tensor) {
         of.graph.output(name, tensor, callerInPython());
       },
-      py::arg("name"), py::arg("tensor"), "Makes the tensor a result of the function.");
+      nb::arg("name"), nb::arg("tensor"), "Makes the tensor a result of the function.");
 }
 
 void bindVariables(GraphClass &graph) {
   graph.def(
       "variable",
       [](OwnedGraph &of, const std::string &name, const std::vector<int64_t> &shape, const Init &init,
-         const py::kwargs &options) {
+         const nb::kwargs &options) {
         return of.graph.variable(name, shape, init, optionsOf<VariableOptions>("variable", kVariableOptions, options),
                                  callerInPython());
       },
-      py::arg("name"), py::arg("shape"), py::arg("init"), py::keep_alive<0, 1>(), kVariableDoc);
+      nb::arg("name"), nb::arg("shape"), nb::arg("init"), nb::arg("options"), nb::keep_alive<0, 1>(),
+      nb::sig(optionsSignature("variable(self, name: str, shape: collections.abc.Sequence[int], init: Init",
+                               kVariableOptions, "Tensor")
+                  .c_str()),
+      kVariableDoc);
   graph.def(
       "group",
-      [](OwnedGraph &of, const std::string &name, const py::object &policy) {
+      [](OwnedGraph &of, const std::string &name, const PolicyLike &policy) {
         of.graph.group(name, policyOf(policy), callerInPython());
       },
-      py::arg("name"), py::arg("policy"),
+      nb::arg("name"), nb::arg("policy").none(),
       "Sets how ZeRO treats the variables of a group and of the groups within it. policy: a stage, "
       "\"stage=3,keep=never\" or {\"stage\": 3}.");
   graph.def(
       "freeze",
       [](OwnedGraph &of, const std::vector<std::string> &patterns) { of.graph.freeze(patterns, callerInPython()); },
-      py::arg("patterns"),
+      nb::arg("patterns"),
       "Excludes variables from training: those created so far whose whole names match, as in [\"h0.*\"].");
-  graph.def_property_readonly(
+  graph.def_prop_ro(
       "variable_names", [](const OwnedGraph &of) { return of.graph.variableNames(); },
       "The names of all variables in the order of their creation, without the optimizer's state.");
 }
 
 } // namespace
 
-py::class_<OwnedGraph, std::shared_ptr<OwnedGraph>> bindGraph(py::module_ &module) {
+nb::class_<OwnedGraph> bindGraph(nb::module_ &module) {
   bindStepOptions(module);
   GraphClass graph(
-      module, "Graph",
+      module, "Graph", nb::is_weak_referenceable(),
       "A model and its training, as functions on whole tensors.\n\nErrors in calls (shapes that do not fit, a name "
       "that is used twice) are recorded with their lines, and all raised together by compile() or text().");
   graph.def(
-      py::init([](const py::object &mesh, const std::optional<std::string> &device) {
+      "__init__",
+      [](OwnedGraph *self, const std::optional<Mesh> &mesh, const std::optional<std::string> &device) {
         const std::string kind = device ? *device : ThisRank::get().launch().options().deviceKind;
-        return std::make_shared<OwnedGraph>(OwnedGraph{kind, Graph({kind, axesOf(mesh)})});
-      }),
-      py::arg("mesh") = py::none(), py::kw_only(), py::arg("device") = py::none(),
+        new (self) OwnedGraph{kind, Graph({kind, axesOf(mesh)})};
+      },
+      nb::arg("mesh") = nb::none(), nb::kw_only(), nb::arg("device") = nb::none(),
       "mesh: the axes of ranks, {\"dp\": 2, \"tp\": 2}; by default {\"dp\": size()}. device: the kind of device, by "
       "default the job's.");
   bindFunctions(graph);

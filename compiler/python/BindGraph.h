@@ -2,9 +2,7 @@
 #ifndef SPLITCAST_COMPILER_PYTHON_BINDGRAPH_H
 #define SPLITCAST_COMPILER_PYTHON_BINDGRAPH_H
 
-#include "compiler/graph/Graph.h"
-
-#include <pybind11/pybind11.h>
+#include "compiler/python/Conversions.h"
 
 namespace splitcast::python {
 
@@ -19,18 +17,22 @@ Caller callerInPython();
 
 /// Returns a text such as "<sgd, lr=0.1>", with all numbers.
 std::string reprOf(const Hyperparameters &of);
+/// Returns the signature of a function that takes numbers, "def Sgd(lr: float, *, ...) -> Optimizer". The first one has
+/// no default, and may be given without its name; in a method all have defaults and must be named.
+std::string signatureOf(const std::string &function, const Hyperparameters &numbers, const char *result,
+                        bool isMethod = false);
 
 /// Binds ElementType, Sbp, Layout and Init.
-void bindValues(pybind11::module_ &module);
+void bindValues(nanobind::module_ &module);
 /// Binds Tensor, after the types above.
-void bindTensor(pybind11::module_ &module);
+void bindTensor(nanobind::module_ &module);
 /// Binds optimizers, schedules of the learning rate, and the loss scale.
-void bindOptimizers(pybind11::module_ &module);
+void bindOptimizers(nanobind::module_ &module);
 /// Binds ops. It must be called after the functions above, since default arguments have the types that these define.
-void bindOps(pybind11::module_ &module);
+void bindOps(nanobind::module_ &module);
 /// Adds to ops of tensors that one of them may be a number.
-void bindNumbersForTensors(pybind11::module_ &module);
-pybind11::class_<OwnedGraph, std::shared_ptr<OwnedGraph>> bindGraph(pybind11::module_ &module);
+void bindNumbersForTensors(nanobind::module_ &module);
+nanobind::class_<OwnedGraph> bindGraph(nanobind::module_ &module);
 
 } // namespace splitcast::python
 

@@ -16,10 +16,9 @@
 #include "llvm/Support/xxhash.h"
 
 #include <cstring>
-#include <pybind11/stl.h>
 #include <unordered_map>
 
-namespace py = pybind11;
+namespace nb = nanobind;
 
 namespace splitcast::python {
 
@@ -27,12 +26,12 @@ namespace {
 
 /// Parses enable_zero: None for stage 0, a stage, or the options of
 /// --enable-zero as a text or dict.
-sbp::ZeroOptions zeroOf(const py::object &said) {
+sbp::ZeroOptions zeroOf(const nb::object &said) {
   sbp::ZeroOptions zero = CompileOptions::withoutZero();
   if (said.is_none())
     return zero;
-  const std::string text = py::isinstance<py::dict>(said)  ? textOf(said.cast<py::dict>())
-                           : py::isinstance<py::str>(said) ? textOf(said)
+  const std::string text = nb::isinstance<nb::dict>(said)  ? textOf(nb::borrow<nb::dict>(said))
+                           : nb::isinstance<nb::str>(said) ? textOf(said)
                                                            : absl::StrCat("stage=", textOf(said));
   if (const std::optional<std::string> wrong = sbp::parseEnableZero(text, &zero))
     raiseInvalid(absl::StrCat("enable_zero is '", text, "'; ", *wrong));
@@ -58,7 +57,7 @@ struct Ports {
 /// to this object.
 class OwnedSession {
 public:
-  static std::shared_ptr<OwnedSession> create(const std::shared_ptr<OwnedGraph> &graph, const py::object &enableZero,
+  static std::unique_ptr<OwnedSession> create(const std::shared_ptr<OwnedGraph> &graph, const PolicyLike &enableZero,
                                               uint64_t seed, std::vector<std::string> notInFiles) {
     ThisRank::requireOwnProcess();
     const mlir::ModuleOp module = valueOrRaise(graph->graph.finish());
@@ -67,7 +66,7 @@ public:
     options.compile.zero = zeroOf(enableZero);
     options.seed = seed;
     options.notInFiles = std::move(notInFiles);
-    auto result = std::make_shared<OwnedSession>();
+    auto result = std::make_unique<OwnedSession>();
     result->graph = graph;
     result->compileOptions = options.compile;
     result->session = valueOrRaise(
@@ -113,7 +112,7 @@ public:
     return known.emplace(function, std::move(ports)).first->second;
   }
 
-  py::dict described; ///< what Session.variables returns copies of
+  nb::dict described; ///< what Session.variables returns copies of
 
   const Session::Variable &variable(const std::string &name) {
     const std::vector<Session::Variable> &all = variables();
@@ -144,33 +143,37 @@ private:
 // Runs
 //===----------------------------------------------------------------------===//
 
-py::object inputView(const Input &input, const py::object &owner) {
+Array inputView(const Input &input, const nb::object &owner) {
   return viewOf(input.info, input.piece.data(), /*isWritable=*/true, owner);
+}
+
+nb::tuple slicesOf(const sbp::Box &box) {
+  nb::list slices;
+  for (const sbp::Interval &dim : box)
+    slices.append(nb::slice(dim.begin, dim.begin + dim.count, int64_t{1}));
+  return nb::tuple(slices);
 }
 
 /// Copies this rank's boxes of the whole tensor into its piece, where they are
 /// stacked along the first dimension.
-void copyBoxes(const Input &input, const py::object &whole, const py::object &view) {
+void copyBoxes(const Input &input, const nb::object &whole, const nb::object &view) {
   const int64_t rows = input.info.boxes.front().empty() ? 1 : input.info.boxes.front().front().count;
   int64_t first = 0;
   for (const sbp::Box &box : input.info.boxes) {
-    py::tuple of(box.size());
-    for (size_t dim = 0; dim < box.size(); ++dim)
-      of[dim] = py::slice(box[dim].begin, box[dim].begin + box[dim].count, 1);
-    const py::object part = whole.attr("__getitem__")(of);
+    const nb::object part = whole.attr("__getitem__")(slicesOf(box));
     if (input.info.boxes.size() == 1)
       return copyTo(view, part);
-    copyTo(view.attr("__getitem__")(py::slice(first, first + rows, 1)), part);
+    copyTo(view.attr("__getitem__")(nb::slice(first, first + rows, int64_t{1})), part);
     first += rows;
   }
 }
 
-void setInput(Input &input, const std::string &function, const py::object &given, bool isWhole,
-              const py::object &owner) {
-  const py::object view = inputView(input, owner);
+void setInput(Input &input, const std::string &function, const nb::object &given, bool isWhole,
+              const nb::object &owner) {
+  const nb::object view = inputView(input, owner);
   const std::string what = absl::StrCat("input '", input.info.name, "' of '", function, "'",
                                         isWhole ? ", a whole tensor," : ", of this rank's rows,");
-  const py::object array = arrayOf(given, input.info.type, isWhole ? input.info.shape : shapeOfPiece(input.info), what);
+  const nb::object array = arrayOf(given, input.info.type, isWhole ? input.info.shape : shapeOfPiece(input.info), what);
   if (isWhole)
     copyBoxes(input, array, view);
   else
@@ -182,8 +185,8 @@ std::string namesOf(const std::vector<Input> &inputs) {
   return absl::StrJoin(inputs, ", ", [](std::string *to, const Input &each) { absl::StrAppend(to, each.info.name); });
 }
 
-void setInputs(Ports &ports, const std::string &function, const py::dict &given, bool isWhole,
-               const py::object &owner) {
+void setInputs(Ports &ports, const std::string &function, const nb::dict &given, bool isWhole,
+               const nb::object &owner) {
   size_t known = 0;
   for (Input &input : ports.inputs) {
     if (given.contains(input.info.name)) {
@@ -198,7 +201,7 @@ void setInputs(Ports &ports, const std::string &function, const py::dict &given,
   if (known == given.size())
     return;
   for (const auto &item : given) {
-    const std::string name = py::str(item.first);
+    const std::string name = stringOf(item.first);
     if (std::none_of(ports.inputs.begin(), ports.inputs.end(),
                      [&](const Input &each) { return each.info.name == name; }))
       raiseInvalid(absl::StrCat("'", function, "' has no input '", name, "'; its inputs are ", namesOf(ports.inputs)));
@@ -244,17 +247,17 @@ void compareInputs(Session &session, const Ports &ports, const std::string &func
 
 /// Returns an output: a number as an array of its own, so that it stays when the
 /// next run overwrites it, else a view.
-py::object outputOf(const TensorInfo &info, absl::Span<const std::byte> piece, const py::object &owner) {
+Array outputOf(const TensorInfo &info, absl::Span<const std::byte> piece, const nb::object &owner) {
   if (!info.shape.empty())
     return viewOf(info, piece.data(), false, owner);
-  py::object number = emptyArray(info.type, info.shape);
+  Array number = emptyArray(info.type, info.shape);
   std::memcpy(dataOf(number), piece.data(), piece.size());
   return number;
 }
 
-py::dict run(const py::object &self, const std::string &function, const py::dict &inputs, bool isWhole) {
+DictOf<Array> run(const nb::object &self, const std::string &function, const nb::dict &inputs, bool isWhole) {
   const Turn turn;
-  auto &owned = self.cast<OwnedSession &>();
+  auto &owned = nb::cast<OwnedSession &>(self);
   Session &session = owned.get();
   Ports &ports = owned.portsOf(function);
   setInputs(ports, function, inputs, isWhole, self);
@@ -266,7 +269,7 @@ py::dict run(const py::object &self, const std::string &function, const py::dict
   if (!status.ok())
     raise(absl::Status(status.code(),
                        absl::StrCat("step ", ports.steps, " of @", function, ": ", std::string(status.message()))));
-  py::dict results;
+  DictOf<Array> results;
   for (size_t index = 0; index < ports.outputs.size(); ++index) {
     const absl::Span<const std::byte> piece = valueOrRaise(session.outputPiece(function, index));
     results[ports.outputs[index].name.c_str()] = outputOf(ports.outputs[index], piece, self);
@@ -278,39 +281,35 @@ py::dict run(const py::object &self, const std::string &function, const py::dict
 // Descriptions
 //===----------------------------------------------------------------------===//
 
-py::dict describe(const TensorInfo &info) {
-  py::list boxes;
-  for (const sbp::Box &box : info.boxes) {
-    py::list slices;
-    for (const sbp::Interval &dim : box)
-      slices.append(py::slice(dim.begin, dim.begin + dim.count, 1));
-    boxes.append(py::tuple(slices));
-  }
-  py::dict result;
-  result["dtype"] = py::cast(info.type);
-  result["shape"] = py::tuple(py::cast(info.shape));
-  result["local_shape"] = py::tuple(py::cast(shapeOfPiece(info)));
+AnyDict describe(const TensorInfo &info) {
+  nb::list boxes;
+  for (const sbp::Box &box : info.boxes)
+    boxes.append(slicesOf(box));
+  AnyDict result;
+  result["dtype"] = info.type;
+  result["shape"] = tupleOf(info.shape);
+  result["local_shape"] = tupleOf(shapeOfPiece(info));
   result["boxes"] = boxes;
   return result;
 }
 
-py::dict inputsOf(OwnedSession &session, const std::string &function) {
-  py::dict result;
+DictOf<AnyDict> inputsOf(OwnedSession &session, const std::string &function) {
+  DictOf<AnyDict> result;
   for (const Input &input : session.portsOf(function).inputs)
     result[input.info.name.c_str()] = describe(input.info);
   return result;
 }
 
-py::dict outputsOf(OwnedSession &session, const std::string &function) {
-  py::dict result;
+DictOf<AnyDict> outputsOf(OwnedSession &session, const std::string &function) {
+  DictOf<AnyDict> result;
   for (const TensorInfo &info : session.portsOf(function).outputs)
     result[info.name.c_str()] = describe(info);
   return result;
 }
 
-py::object inputOf(const py::object &self, const std::string &function, const std::string &name) {
+Array inputOf(const nb::object &self, const std::string &function, const std::string &name) {
   const Turn turn;
-  auto &owned = self.cast<OwnedSession &>();
+  auto &owned = nb::cast<OwnedSession &>(self);
   (void)owned.get(); // it is open
   Ports &ports = owned.portsOf(function);
   for (Input &input : ports.inputs)
@@ -322,15 +321,15 @@ py::object inputOf(const py::object &self, const std::string &function, const st
       absl::StrCat("'", function, "' has no input '", name, "'; its inputs are ", namesOf(ports.inputs))));
 }
 
-py::dict reportOf(OwnedSession &session, const std::string &function) {
+AnyDict reportOf(OwnedSession &session, const std::string &function) {
   if (const auto inputs = session.get().inputs(function); !inputs.ok())
     raise(inputs.status());
   const MemoryReport memory = session.get().memoryReport(function);
   const CommunicationReport communication = session.get().communicationReport(function);
-  py::list collectives;
+  nb::list collectives;
   int64_t bytes = 0;
   for (const CommunicationReport::Entry &entry : communication.entries) {
-    py::dict each;
+    nb::dict each;
     each["collective"] = entry.collective;
     each["calls"] = entry.calls;
     each["bytes_sent"] = entry.bytesSent;
@@ -338,7 +337,7 @@ py::dict reportOf(OwnedSession &session, const std::string &function) {
     collectives.append(each);
     bytes += entry.bytesSent;
   }
-  py::dict result;
+  AnyDict result;
   result["peak_bytes"] = memory.peakBytes();
   result["parameter_bytes"] = memory.parameters;
   result["optimizer_state_bytes"] = memory.optimizerState;
@@ -358,16 +357,18 @@ py::dict reportOf(OwnedSession &session, const std::string &function) {
 // Variables
 //===----------------------------------------------------------------------===//
 
-py::dict variablesOf(OwnedSession &session) {
-  if (session.described.empty())
+using Described = DictOf<std::pair<ElementType, Shape>>;
+
+Described variablesOf(OwnedSession &session) {
+  if (session.described.size() == 0)
     for (const Session::Variable &each : session.variables())
-      session.described[each.name.c_str()] = py::make_tuple(each.type, py::tuple(py::cast(each.shape)));
-  return session.described.attr("copy")();
+      session.described[each.name.c_str()] = nb::make_tuple(each.type, tupleOf(each.shape));
+  return nb::borrow<Described>(session.described.attr("copy")());
 }
 
-py::object readVariable(OwnedSession &session, const std::string &name) {
+Array readVariable(OwnedSession &session, const std::string &name) {
   const Session::Variable &variable = session.variable(name);
-  py::object result = emptyArray(variable.type, variable.shape);
+  Array result = emptyArray(variable.type, variable.shape);
   void *data = dataOf(result);
   raiseUnlessOk(unlocked([&] { return session.get().readVariable(name, data); }));
   return result;
@@ -386,12 +387,12 @@ void requireAlike(Session &session, const void *data, size_t bytes, const std::s
                                 "'; write() sets the whole variable, so give all of them the same value"));
 }
 
-void writeVariable(OwnedSession &session, const std::string &name, const py::object &value) {
+void writeVariable(OwnedSession &session, const std::string &name, const nb::object &value) {
   const Session::Variable &variable = session.variable(name);
-  const py::object array =
+  const nb::object array =
       contiguous(arrayOf(value, variable.type, variable.shape, absl::StrCat("the value of variable '", name, "'")));
   const void *data = dataOf(array);
-  requireAlike(session.get(), data, array.attr("nbytes").cast<size_t>(), name);
+  requireAlike(session.get(), data, nb::cast<size_t>(array.attr("nbytes")), name);
   raiseUnlessOk(unlocked([&] { return session.get().writeVariable(name, data); }));
 }
 
@@ -414,32 +415,32 @@ std::vector<std::string> loadWeights(OwnedSession &session, const std::string &p
   return valueOrRaise(unlocked([&] { return session.get().loadWeights(path, parsed); }));
 }
 
-void bindVariables(py::class_<OwnedSession, std::shared_ptr<OwnedSession>> &session) {
-  session.def_property_readonly("variables", &variablesOf,
-                                "All variables as {name: (dtype, global shape)}, including the optimizer's state.");
+void bindVariables(nb::class_<OwnedSession> &session) {
+  session.def_prop_ro("variables", &variablesOf,
+                      "All variables as {name: (dtype, global shape)}, including the optimizer's state.");
   session.def(
-      "read", &readVariable, py::arg("name"),
+      "read", &readVariable, nb::arg("name"),
       "The whole variable, gathered on every rank. All ranks must call it, and each needs memory for all of it.");
-  session.def("write", &writeVariable, py::arg("name"), py::arg("value"),
+  session.def("write", &writeVariable, nb::arg("name"), nb::arg("value").none(),
               "Sets the whole variable. All ranks must call it at the same point with the same value.");
   session.def(
       "save",
       [](OwnedSession &of, const std::string &path) {
         raiseUnlessOk(unlocked([&] { return of.get().saveVariables(path); }));
       },
-      py::arg("path"),
+      nb::arg("path"),
       "Saves all variables, whole, to a safetensors file, which appears once it is complete. All ranks must call it.");
   session.def(
       "load",
       [](OwnedSession &of, const std::string &path, const std::string &rates) {
         loadWithRates(of, path, rates, [&] { return of.get().loadVariables(path); });
       },
-      py::arg("path"), py::arg("rates") = "",
+      nb::arg("path"), nb::arg("rates") = "",
       "Loads a file of save(), whatever the number of ranks and the stage were. All ranks must call it. If the file's "
       "learning rates are not those of the session, this raises InvalidError, unless rates says which count: "
       "\"saved\", those of the file, or \"command\", those of the session.");
-  session.def("load_weights", &loadWeights, py::arg("path"),
-              py::arg("renamings") = std::vector<std::pair<std::string, std::string>>(),
+  session.def("load_weights", &loadWeights, nb::arg("path"),
+              nb::arg("renamings") = std::vector<std::pair<std::string, std::string>>(),
               "Loads all variables except the optimizer's state, and returns the names of the tensors that were not "
               "used. renamings: pairs (pattern of names in the file, variable name).");
   session.def(
@@ -452,7 +453,7 @@ void bindVariables(py::class_<OwnedSession, std::shared_ptr<OwnedSession>> &sess
         });
         return std::pair(std::move(loaded.kept), std::move(loaded.unused));
       },
-      py::arg("path"), py::arg("rates") = "",
+      nb::arg("path"), nb::arg("rates") = "",
       "Loads the variables that the file and this session both have, the optimizer's state included, as for a model of "
       "which other parts are trained than when the file was saved. Returns the names of the variables that stay as "
       "they "
@@ -461,15 +462,16 @@ void bindVariables(py::class_<OwnedSession, std::shared_ptr<OwnedSession>> &sess
 
 } // namespace
 
-void bindSession(py::module_ &module, py::class_<OwnedGraph, std::shared_ptr<OwnedGraph>> &graph) {
-  py::class_<OwnedSession, std::shared_ptr<OwnedSession>> session(
-      module, "Session", "A compiled graph on this rank. All ranks must call the same methods in the same order.");
+void bindSession(nb::module_ &module, nb::class_<OwnedGraph> &graph) {
+  nb::class_<OwnedSession> session(
+      module, "Session", nb::is_weak_referenceable(),
+      "A compiled graph on this rank. All ranks must call the same methods in the same order.");
   session.def(
       "run",
-      [](const py::object &self, const std::string &function, bool whole, const py::kwargs &inputs) {
+      [](const nb::object &self, const std::string &function, Truth whole, const nb::kwargs &inputs) {
         return run(self, function, inputs, whole);
       },
-      py::arg("function"), py::kw_only(), py::arg("whole") = false,
+      nb::arg("function"), nb::kw_only(), nb::arg("whole") = false, nb::arg("inputs"),
       "Runs a function on inputs given by name, and returns its results by name.\n\nEach input is this rank's "
       "piece, see inputs(); with whole=True it is the global tensor, from which each rank takes its piece. An input "
       "may be anything with the buffer protocol, __array__ or DLPack that has the input's type, or one whose values it "
@@ -479,28 +481,28 @@ void bindSession(py::module_ &module, py::class_<OwnedGraph, std::shared_ptr<Own
       "this rank's pieces, valid until the next run. Only one thread at a time may use the sessions of a process.");
   session.def(
       "step",
-      [](const py::object &self, bool whole, const py::kwargs &inputs) { return run(self, "train", inputs, whole); },
-      py::kw_only(), py::arg("whole") = false, "The same as run(\"train\", ...).");
-  session.def_property_readonly("functions", [](OwnedSession &of) { return of.get().functions(); });
-  session.def("inputs", &inputsOf, py::arg("function") = "train",
+      [](const nb::object &self, Truth whole, const nb::kwargs &inputs) { return run(self, "train", inputs, whole); },
+      nb::kw_only(), nb::arg("whole") = false, nb::arg("inputs"), "The same as run(\"train\", ...).");
+  session.def_prop_ro("functions", [](OwnedSession &of) { return of.get().functions(); });
+  session.def("inputs", &inputsOf, nb::arg("function") = "train",
               "The inputs as {name: {dtype, shape, local_shape, boxes}}. boxes: the slices of the global tensor that "
               "make up this rank's piece, one after the other; one for each micro-batch that the input is cut into.");
-  session.def("outputs", &outputsOf, py::arg("function") = "train", "The results, in the form of inputs().");
-  session.def("input", &inputOf, py::arg("function"), py::arg("name"),
+  session.def("outputs", &outputsOf, nb::arg("function") = "train", "The results, in the form of inputs().");
+  session.def("input", &inputOf, nb::arg("function"), nb::arg("name"),
               "This rank's piece of an input, to be written in place. The input then counts as given.");
-  session.def("report", &reportOf, py::arg("function") = "train",
+  session.def("report", &reportOf, nb::arg("function") = "train",
               "The bytes of memory and of each collective that one run needs on this rank, known before it runs. "
               "\"text\" is the same in words.");
   session.def("plan", [](OwnedSession &of) { return of.textOf("plan"); }, "This rank's plan as MLIR.");
   session.def(
-      "ir", &OwnedSession::textOf, py::arg("level") = "global",
+      "ir", &OwnedSession::textOf, nb::arg("level") = "global",
       "The module as MLIR at the end of a level: \"source\", as the graph has it; \"zero\", with backward, updates "
       "and the storage that ZeRO gives to variables; \"global\", with all signatures and explicit boxing, the same "
       "on all ranks; \"local\", this rank's program; \"plan\", this rank's plan.");
   bindVariables(session);
   graph.def(
-      "compile", &OwnedSession::create, py::kw_only(), py::arg("enable_zero") = py::none(), py::arg("seed") = 0,
-      py::arg("not_in_files") = std::vector<std::string>(),
+      "compile", &OwnedSession::create, nb::kw_only(), nb::arg("enable_zero") = nb::none(), nb::arg("seed") = 0,
+      nb::arg("not_in_files") = std::vector<std::string>(),
       "Compiles the graph for this rank. All ranks must call it; they check that they compiled the same "
       "graph.\n\nenable_zero: a stage, or options of --enable-zero as a text or a dict, "
       "\"stage=2,compute-type=bf16\" or {\"stage\": 2, \"compute_type\": \"bf16\"}. seed: the seed of the "

@@ -7,7 +7,7 @@
 namespace splitcast::python {
 
 /// Binds Session, and Graph.compile, which creates one.
-void bindSession(pybind11::module_ &module, pybind11::class_<OwnedGraph, std::shared_ptr<OwnedGraph>> &graph);
+void bindSession(nanobind::module_ &module, nanobind::class_<OwnedGraph> &graph);
 
 } // namespace splitcast::python
 

@@ -15,9 +15,9 @@ void raise(const absl::Status &status) {
   const char *name = absl::IsInvalidArgument(status) || absl::IsOutOfRange(status) ? "InvalidError"
                      : absl::IsNotFound(status)                                    ? "NotFoundError"
                                                                                    : "Error";
-  const pybind11::object type = pybind11::module_::import("splitcast._errors").attr(name);
+  const nanobind::object type = nanobind::module_::import_("splitcast._errors").attr(name);
   PyErr_SetString(type.ptr(), std::string(status.message()).c_str());
-  throw pybind11::error_already_set();
+  nanobind::raise_python_error();
 }
 
 namespace {
@@ -45,7 +45,7 @@ Turn::~Turn() { --depth; }
 void Turn::awaitLast() {
   last = std::this_thread::get_id();
   while (depth > 0 && owner != std::this_thread::get_id()) {
-    const pybind11::gil_scoped_release release;
+    const nanobind::gil_scoped_release release;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 
-#include <pybind11/pybind11.h>
+#include <nanobind/nanobind.h>
 
 namespace splitcast::python {
 
@@ -40,7 +40,7 @@ public:
 /// Runs `body` without the interpreter's lock, so that other Python threads can run meanwhile, but not use the job.
 template <typename Body> auto unlocked(Body &&body) {
   const Turn turn;
-  pybind11::gil_scoped_release release;
+  nanobind::gil_scoped_release release;
   return body();
 }
 

@@ -1,36 +1,38 @@
 #include "compiler/python/Keywords.h"
 
+#include "compiler/python/Conversions.h"
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 
 #include <vector>
 
-namespace py = pybind11;
+namespace nb = nanobind;
 
 namespace splitcast::python {
 
 namespace {
 
-std::string optionOf(py::handle name) { return absl::StrReplaceAll(std::string(py::str(name)), {{"_", "-"}}); }
+std::string optionOf(nb::handle name) { return absl::StrReplaceAll(stringOf(name), {{"_", "-"}}); }
 
 } // namespace
 
-std::string textOf(py::handle value) {
-  if (py::isinstance<py::bool_>(value))
-    return value.cast<bool>() ? "yes" : "no";
-  if (py::isinstance<py::float_>(value))
-    return py::str(py::repr(value));
-  if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
+std::string textOf(nb::handle value) {
+  if (nb::isinstance<nb::bool_>(value))
+    return value.is(Py_True) ? "yes" : "no";
+  if (nb::isinstance<nb::float_>(value))
+    return stringOf(nb::repr(value));
+  if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value)) {
     std::vector<std::string> parts;
-    for (py::handle part : value)
+    for (nb::handle part : value)
       parts.push_back(textOf(part));
     return absl::StrJoin(parts, ",");
   }
-  return py::str(value);
+  return stringOf(value);
 }
 
-std::string textOf(const py::dict &keywords) {
+std::string textOf(const nb::dict &keywords) {
   std::vector<std::string> parts;
   for (const auto &[name, value] : keywords)
     if (!value.is_none())
@@ -38,13 +40,13 @@ std::string textOf(const py::dict &keywords) {
   return absl::StrJoin(parts, ",");
 }
 
-absl::Status parseKeywords(Flags &flags, const py::dict &keywords) {
+absl::Status parseKeywords(Flags &flags, const nb::dict &keywords) {
   std::vector<std::string> arguments = {"python"};
   for (const auto &[name, value] : keywords) {
-    if (value.is_none() || value.ptr() == Py_False)
+    if (value.is_none() || value.is(Py_False))
       continue;
     const std::string flag = absl::StrCat("--", optionOf(name));
-    arguments.push_back(value.ptr() == Py_True ? flag : absl::StrCat(flag, "=", textOf(value)));
+    arguments.push_back(value.is(Py_True) ? flag : absl::StrCat(flag, "=", textOf(value)));
   }
   std::vector<const char *> pointers;
   for (const std::string &argument : arguments)

@@ -9,7 +9,7 @@
 
 #include "compiler/launch/LaunchFlags.h"
 
-#include <pybind11/pybind11.h>
+#include <nanobind/nanobind.h>
 
 #include <string>
 
@@ -17,12 +17,12 @@ namespace splitcast::python {
 
 /// Returns the text of a value: a number with all its digits, True as "yes" and False as "no", the elements of a list
 /// or tuple separated by commas, and str(value) for anything else.
-std::string textOf(pybind11::handle value);
+std::string textOf(nanobind::handle value);
 /// Returns "name=value,...", with dashes for underscores in names. Keywords whose value is None are left out.
-std::string textOf(const pybind11::dict &keywords);
+std::string textOf(const nanobind::dict &keywords);
 
 /// Sets flags from keywords. Those whose value is None or False are left out; True gives a switch.
-absl::Status parseKeywords(Flags &flags, const pybind11::dict &keywords);
+absl::Status parseKeywords(Flags &flags, const nanobind::dict &keywords);
 
 } // namespace splitcast::python
 

@@ -4,9 +4,11 @@
 #include "compiler/python/Entries.h"
 #include "compiler/python/ThisRank.h"
 
-PYBIND11_MODULE(_splitcast, module) {
+NB_MODULE(_splitcast, module) {
   using namespace splitcast::python;
   module.doc() = "Graphs, sessions and jobs of Splitcast; see the package splitcast.";
+  // What a program still holds when the interpreter ends is freed by the operating system.
+  nanobind::set_leak_warnings(false);
   bindThisRank(module);
   bindArrays(module);
   bindEntries(module);

@@ -1,14 +1,14 @@
 #include "compiler/python/ThisRank.h"
 
+#include "compiler/python/Conversions.h"
 #include "compiler/python/Errors.h"
 #include "compiler/python/Keywords.h"
 #include "runtime/api/StatusMacros.h"
 #include "runtime/job/Jobs.h"
 
 #include <csignal>
-#include <pybind11/stl.h>
 
-namespace py = pybind11;
+namespace nb = nanobind;
 
 namespace splitcast::python {
 
@@ -22,7 +22,7 @@ PyObject *atBegin = nullptr;
 
 } // namespace
 
-void ThisRank::begin(const py::dict &options) {
+void ThisRank::begin(const nb::dict &options) {
   if (thisRank)
     raise(absl::FailedPreconditionError(
         initFailed
@@ -31,7 +31,7 @@ void ThisRank::begin(const py::dict &options) {
             : "the job has already begun, by init() or by another call of splitcast; call init() once, before "
               "any other"));
   if (atBegin)
-    py::reinterpret_steal<py::object>(std::exchange(atBegin, nullptr))();
+    nb::steal(std::exchange(atBegin, nullptr))();
   LaunchOptions launchOptions;
   Flags flags("splitcast.init", "");
   launchOptions.addTo(flags);
@@ -97,9 +97,9 @@ int ThisRank::end(const std::optional<std::string> &error) {
   });
 }
 
-void bindThisRank(py::module_ &module) {
+void bindThisRank(nb::module_ &module) {
   module.def(
-      "init", [](const py::kwargs &options) { ThisRank::begin(options); },
+      "init", [](const nb::kwargs &options) { ThisRank::begin(options); },
       "Joins the job of the launcher that started this process (mpirun, srun, torchrun), or begins a job of a single "
       "rank.\n\nThe first call that needs a rank, a graph or a session calls it with defaults. For other options, "
       "call it once before that, on all ranks. The keywords are the flags of the examples: timeout (seconds), threads "
@@ -116,7 +116,7 @@ void bindThisRank(py::module_ &module) {
         Launch &launch = ThisRank::get().launch();
         return valueOrRaise(unlocked([&] { return launch.communicator().exchange(text, {what}); }));
       },
-      py::arg("text"), py::arg("what") = "texts",
+      nb::arg("text"), nb::arg("what") = "texts",
       "Returns the texts of all ranks, by rank. All ranks must call it at the same point, each with a text of its "
       "own.");
   module.def(
@@ -126,12 +126,12 @@ void bindThisRank(py::module_ &module) {
         Launch &launch = ThisRank::get().launch();
         raiseUnlessOk(unlocked([&] { return launch.agreeAlike(text, what); }));
       },
-      py::arg("text"), py::arg("what"),
+      nb::arg("text"), nb::arg("what"),
       "Raises an error on all ranks unless they all give the same text. All ranks must call it at the same point.");
-  module.def("_at_begin", [](py::object call) { atBegin = call.release().ptr(); });
+  module.def("_at_begin", [](nb::object call) { atBegin = call.release().ptr(); });
   module.def("_has_begun", &ThisRank::hasBegun);
   module.def("_rank_from_environment", &runtime::rankFromEnvironment);
-  module.def("_end", &ThisRank::end, py::arg("error") = py::none());
+  module.def("_end", &ThisRank::end, nb::arg("error") = nb::none());
 }
 
 } // namespace splitcast::python

@@ -4,7 +4,7 @@
 
 #include "compiler/launch/Launch.h"
 
-#include <pybind11/pybind11.h>
+#include <nanobind/nanobind.h>
 
 #include <functional>
 #include <map>
@@ -22,7 +22,7 @@ public:
   static ThisRank &get();
   /// Begins the rank. `options` are LaunchOptions, with the names of their flags: timeout=60, threads=2. All ranks call
   /// it, once per process; they agree on their options, and that all have their devices. Raises errors.
-  static void begin(const pybind11::dict &options);
+  static void begin(const nanobind::dict &options);
   /// Whether the rank has begun; it may have ended since. In a child that it forked it has not.
   static bool hasBegun();
   /// Whether this process was forked from the rank: it shares the rank's memory and connections, and may not use them.
@@ -48,7 +48,7 @@ private:
   const pid_t process = getpid();
 };
 
-void bindThisRank(pybind11::module_ &module);
+void bindThisRank(nanobind::module_ &module);
 
 } // namespace splitcast::python
 

@@ -457,8 +457,8 @@ class Package(unittest.TestCase):
     def test_ops_have_what_the_header_says(self):
         self.assertIn("transpose_a: bool = False", sc.matmul.__doc__)
         self.assertIn("0 where the label is `ignored`", sc.softmax_cross_entropy.__doc__)
-        self.assertIn("ignored: Optional[int] = None", sc.softmax_cross_entropy.__doc__)
-        self.assertIn("beta1=0.9", sc.AdamW.__doc__)
+        self.assertIn("ignored: int | None = None", sc.softmax_cross_entropy.__doc__)
+        self.assertIn("beta1: float = 0.9", sc.AdamW.__doc__)
 
 
 if __name__ == "__main__":
