@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages with which Splitcast is built and tested, and two of Debian 13 (`newer` below). If none
-# is missing, it does nothing.
+# Installs the Debian 12 packages with which Splitcast is built and tested, and two of Debian 13 (`newer` below). If
+# none is missing, it does nothing.
 #
 #   bash scripts/setup.sh [--check]      --check: installs nothing, but says what is missing
 #
@@ -24,8 +24,8 @@ groups=(
   "format and lint checks: clang-format-19 clang-tidy-19 python3"
 )
 
-# The packages above that are of Debian 13, since Debian 12 lacks them or has older ones: name, version, folder on each of
-# Debian's mirrors, and SHA256. They are headers and sources for all architectures, and need nothing else of Debian 13.
+# The packages above that are of Debian 13, since Debian 12 lacks them or has older ones: name, version, folder on each
+# of Debian's mirrors, and SHA256. They are headers and sources for all architectures, and need nothing else of it.
 newer=(
   "nanobind-dev 2.5.0-1 pool/main/n/nanobind 675ed0440a84902cd4e03730ff714a9f683e39e6fa1dbf17b90a67ca86ea2e7c"
   "robin-map-dev 1.3.0-1 pool/main/r/robin-map 95e6e526c184fd0b7e3293d72a5e5cdb909e7494a0b7ae20082ffc734badfbbd"
@@ -91,8 +91,8 @@ requireBazelVersion() {
 # Runs apt-get as root, with sudo if needed. Its output goes to $log.
 apt() { "${asRoot[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=2 "$@" >>"$log" 2>&1 </dev/null; }
 
-# Prints what apt-get installs as a package: its name, or of one of `newer` the path of its file, which is downloaded from
-# the mirror that this system has Debian 12 from.
+# Prints what apt-get installs as a package: its name, or of one of `newer` the path of its file, which is downloaded
+# from the mirror that this system has Debian 12 from.
 installable() {
   local each name version folder sum file mirrors
   for each in "${newer[@]}"; do

@@ -22,27 +22,27 @@ bool isEntry(PyObject *holder, PyObject *key, PyObject *expected) {
 } // namespace
 
 bool haveEntries(const nb::list &holders, const nb::list &keys, const nb::list &expected) {
-  const Py_ssize_t count = PyList_Size(expected.ptr());
+  const Py_ssize_t count = NB_LIST_GET_SIZE(expected.ptr());
   Py_ssize_t next = 0;
-  for (Py_ssize_t i = 0; i < PyList_Size(holders.ptr()); ++i) {
+  for (Py_ssize_t i = 0; i < NB_LIST_GET_SIZE(holders.ptr()); ++i) {
     const nb::tuple names(keys[i]);
-    for (Py_ssize_t j = 0; j < PyTuple_Size(names.ptr()); ++j, ++next)
-      if (next == count || !isEntry(PyList_GetItem(holders.ptr(), i), PyTuple_GetItem(names.ptr(), j),
-                                    PyList_GetItem(expected.ptr(), next)))
+    for (Py_ssize_t j = 0; j < NB_TUPLE_GET_SIZE(names.ptr()); ++j, ++next)
+      if (next == count || !isEntry(NB_LIST_GET_ITEM(holders.ptr(), i), NB_TUPLE_GET_ITEM(names.ptr(), j),
+                                    NB_LIST_GET_ITEM(expected.ptr(), next)))
         return false;
   }
   return next == count;
 }
 
 bool haveLengths(const nb::list &sized, const nb::list &lengths) {
-  const Py_ssize_t count = PyList_Size(sized.ptr());
-  if (PyList_Size(lengths.ptr()) != count)
+  const Py_ssize_t count = NB_LIST_GET_SIZE(sized.ptr());
+  if (NB_LIST_GET_SIZE(lengths.ptr()) != count)
     return false;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    const Py_ssize_t now = PyObject_Size(PyList_GetItem(sized.ptr(), i));
+    const Py_ssize_t now = PyObject_Size(NB_LIST_GET_ITEM(sized.ptr(), i));
     if (now < 0)
       PyErr_Clear();
-    if (now != PyLong_AsSsize_t(PyList_GetItem(lengths.ptr(), i)))
+    if (now != PyLong_AsSsize_t(NB_LIST_GET_ITEM(lengths.ptr(), i)))
       return false;
   }
   return true;
