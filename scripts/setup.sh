@@ -18,6 +18,7 @@ groups=(
   "ranks (OpenMPI): openmpi-bin libopenmpi-dev"
   "proofs that ranks know their job's secret (OpenSSL): libssl-dev"
   "the Python package: python3-dev nanobind-dev robin-map-dev python3-numpy"
+  "wheels, whose files say where their libraries are: patchelf"
   "tests (GoogleTest): libgtest-dev libgmock-dev"
   "tests under sanitizers: libclang-rt-19-dev"
   "tests that count instructions: valgrind"

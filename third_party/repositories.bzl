@@ -14,6 +14,22 @@ _folder_repository = repository_rule(
     local = True,
 )
 
+def _python_repository_impl(ctx):
+    stable = ctx.os.environ.get("SPLITCAST_STABLE_PYTHON", "")
+    ctx.symlink(stable or "/usr/include/python3.11", "include")
+    ctx.template("BUILD", ctx.attr.build_file, {
+        "%{defines}": "\"Py_LIMITED_API=0x030C0000\"" if stable else "",
+    })
+
+# The headers of Debian 12's Python; or those in the folder SPLITCAST_STABLE_PYTHON, of any Python from 3.12, and then
+# extensions use its stable ABI alone (scripts/wheel.sh).
+_python_repository = repository_rule(
+    implementation = _python_repository_impl,
+    attrs = {"build_file": attr.label(mandatory = True)},
+    environ = ["SPLITCAST_STABLE_PYTHON"],
+    local = True,
+)
+
 def splitcast_repositories():
     """Adds all repositories. Nothing is downloaded: two are a few lines each, and the others are Debian's packages."""
 
@@ -36,13 +52,17 @@ def splitcast_repositories():
         "llvm": "/usr/lib/llvm-19",
         "nanobind": "/usr/share/nanobind",
         "openmpi": "/usr/lib/x86_64-linux-gnu/openmpi",
-        "python": "/usr/include/python3.11",
     }.items():
         native.new_local_repository(
             name = name,
             build_file = str(Label("//third_party:%s.BUILD" % name)),
             path = path,
         )
+
+    _python_repository(
+        name = "python",
+        build_file = Label("//third_party:python.BUILD"),
+    )
 
     # CUDA is optional: without it, the targets that use it do not exist.
     cuda_repository(name = "cuda")

@@ -36,7 +36,7 @@ def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: S
     """Writes NAME-VERSION.dist-info, and returns that name."""
     of = pack.project()
     name = f"{of['name']}-{of['version']}.dist-info"
-    for file, data in pack.information(of):
+    for file, data in pack.information(of, _kind()):
         path = os.path.join(metadata_directory, name, file)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as to:
@@ -47,9 +47,7 @@ def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: S
 def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
     """Builds the wheel, and returns its file's name. Where the sources are not a Git clone, as those of a source
     distribution that pip has unpacked, nobody builds them again, and what Bazel keeps is removed."""
-    if sys.version_info[:2] != pack.PYTHON:
-        raise SystemExit(f"error: this is Python {sys.version.split()[0]}, and the package is built for "
-                         f"{'.'.join(map(str, pack.PYTHON))}")
+    kind = _kind()
     if subprocess.run(["bash", "scripts/setup.sh", "--check"], cwd=ROOT).returncode != 0:
         raise SystemExit("error: what the build needs is missing; run: bash scripts/setup.sh")
     environment, scratch = dict(os.environ), None
@@ -58,14 +56,14 @@ def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata
         environment["BAZEL_STARTUP_OPTIONS"] = (
             environment.get("BAZEL_STARTUP_OPTIONS", "") + f" --output_base={scratch}").strip()
     try:
-        subprocess.run(["bash", "scripts/wheel.sh", os.path.abspath(wheel_directory)], cwd=ROOT, env=environment,
+        subprocess.run(["bash", "scripts/wheel.sh", os.path.abspath(wheel_directory), kind], cwd=ROOT, env=environment,
                        stdin=subprocess.DEVNULL, check=True)
     finally:
         if scratch is not None:
             subprocess.run(["bazel", *environment["BAZEL_STARTUP_OPTIONS"].split(), "shutdown"], cwd=ROOT)
             subprocess.run(["chmod", "-R", "u+w", scratch])
             shutil.rmtree(scratch, ignore_errors=True)
-    return pack.file_name(pack.project())
+    return pack.file_name(pack.project(), kind)
 
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
@@ -81,6 +79,14 @@ def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
         entry.size = len(data)
         archive.addfile(entry, io.BytesIO(data))
     return name
+
+
+def _kind() -> str:
+    """The kind of wheel for this Python."""
+    kind = pack.kind_of(sys.version_info[:2])
+    if kind is None:
+        raise SystemExit(f"error: this is Python {sys.version.split()[0]}, and the package needs 3.11 or newer")
+    return kind
 
 
 def _sources() -> list[str]:

@@ -1,9 +1,9 @@
-"""Writes a wheel, and prints its path: pack.py PACKAGE BUNDLE DIRECTORY.
+"""Writes a wheel, and prints its path: pack.py PACKAGE BUNDLE KIND DIRECTORY.
 
 PACKAGE is the directory of the built package, BUNDLE one of scripts/bundle/assemble.sh with the extension and all
-libraries in lib and programs in libexec, and DIRECTORY that of the wheel. The libraries of the C library are left out:
-the interpreter has loaded them. The same files give the same wheel, which appears when it is complete. The metadata are
-those of pyproject.toml.
+libraries in lib and programs in libexec, KIND one of KINDS, and DIRECTORY that of the wheel. The libraries of the C
+library are left out: the interpreter has loaded them. The same files give the same wheel, which appears when it is
+complete. The metadata are those of pyproject.toml.
 """
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PYTHON = (3, 11)  # Debian's, of which the extension is
-TAG = "cp311-cp311-linux_x86_64"
+# By kind, the file of the extension and the tag of Python: Debian 12's own, and the stable ABI of newer ones.
+KINDS = {"cp311": ("_splitcast.so", "cp311-cp311"), "abi3": ("_splitcast.abi3.so", "cp312-abi3")}
+PLATFORM = "manylinux_2_36_x86_64"  # the C library of Debian 12
 OF_C = ("ld-linux", "libc.so", "libm.so", "libdl.so", "libpthread.so", "librt.so", "libutil.so", "libresolv.so",
         "libmvec.so")
 MADE = (1980, 1, 1, 0, 0, 0)  # the time of all files, the first that an archive can have
-WHEEL = f"Wheel-Version: 1.0\nGenerator: scripts/wheel.sh\nRoot-Is-Purelib: false\nTag: {TAG}\n"
 
 
 def project() -> dict[str, Any]:
@@ -38,9 +38,18 @@ def project() -> dict[str, Any]:
     return dict(table, version=version)
 
 
-def file_name(of: dict[str, Any]) -> str:
+def kind_of(python: tuple[int, int]) -> str | None:
+    """The kind of wheel for a version of Python, if there is one."""
+    return "cp311" if python == (3, 11) else "abi3" if python >= (3, 12) else None
+
+
+def tag_of(kind: str) -> str:
+    return f"{KINDS[kind][1]}-{PLATFORM}"
+
+
+def file_name(of: dict[str, Any], kind: str) -> str:
     """That of the wheel."""
-    return f"{of['name']}-{of['version']}-{TAG}.whl"
+    return f"{of['name']}-{of['version']}-{tag_of(kind)}.whl"
 
 
 def metadata(of: dict[str, Any]) -> str:
@@ -100,18 +109,19 @@ def entry_points(of: dict[str, Any]) -> str:
     return "".join(["[console_scripts]\n", *(f"{name} = {function}\n" for name, function in of["scripts"].items())])
 
 
-def information(of: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+def information(of: dict[str, Any], kind: str) -> Iterator[tuple[str, bytes]]:
     """Yields (name, bytes) for each file of the wheel's dist-info, but for RECORD."""
     yield "METADATA", metadata(of).encode()
-    yield "WHEEL", WHEEL.encode()
+    yield "WHEEL", ("Wheel-Version: 1.0\nGenerator: scripts/wheel.sh\nRoot-Is-Purelib: false\n"
+                    f"Tag: {tag_of(kind)}\n").encode()
     yield "entry_points.txt", entry_points(of).encode()
     for file in of["license-files"]:
         yield f"licenses/{file}", read(os.path.join(ROOT, file))
 
 
-def contents(of: dict[str, Any], package: str, bundle: str) -> Iterator[tuple[str, bytes]]:
+def contents(of: dict[str, Any], package: str, bundle: str, kind: str) -> Iterator[tuple[str, bytes]]:
     """Yields (name in the wheel, bytes) for each file."""
-    name, info = of["name"], f"{of['name']}-{of['version']}.dist-info"
+    name, info, extension = of["name"], f"{of['name']}-{of['version']}.dist-info", KINDS[kind][0]
     libraries, programs = os.path.join(bundle, "lib"), os.path.join(bundle, "libexec")
     for folder, _, files in sorted(os.walk(package)):
         if ".runfiles" in folder:  # copies of the same files, if the extension was built by itself
@@ -120,15 +130,15 @@ def contents(of: dict[str, Any], package: str, bundle: str) -> Iterator[tuple[st
             if file.endswith((".py", ".pyi")) or file == "py.typed":
                 path = os.path.join(folder, file)
                 yield f"{name}/{os.path.relpath(path, package)}", read(path)
-    yield f"{name}/_splitcast.so", read(os.path.join(libraries, "_splitcast.so"))
+    yield f"{name}/{extension}", read(os.path.join(libraries, extension))
     for program in sorted(os.listdir(programs)):
         yield f"{name}/bin/{program}", read(os.path.join(programs, program))
-    roots = [os.path.join(libraries, "_splitcast.so"), *(os.path.join(programs, each) for each in os.listdir(programs))]
+    roots = [os.path.join(libraries, extension), *(os.path.join(programs, each) for each in os.listdir(programs))]
     packed = needed_by(roots, libraries)
     for library in sorted(packed):
         yield f"{name}/lib/{library}", read(os.path.join(libraries, library))
     yield f"{name}/lib/order.txt", ("\n".join(in_order(libraries, packed)) + "\n").encode()
-    for file, data in information(of):
+    for file, data in information(of, kind):
         yield f"{info}/{file}", data
 
 
@@ -150,7 +160,7 @@ def write(to: IO[bytes], files: Iterable[tuple[str, bytes]], record: str) -> Non
 
 
 def main() -> None:
-    package, bundle, output = sys.argv[1:]
+    package, bundle, kind, output = sys.argv[1:]
     for needed in ("_splitcast.pyi", "py.typed"):
         if not os.path.exists(os.path.join(package, needed)):
             sys.exit(
@@ -158,9 +168,9 @@ def main() -> None:
     os.makedirs(output, exist_ok=True)
     of = project()
     base = f"{of['name']}-{of['version']}"
-    final = os.path.join(output, file_name(of))
+    final = os.path.join(output, file_name(of, kind))
     with tempfile.NamedTemporaryFile(dir=output, delete=False) as scratch:
-        write(scratch, contents(of, package, bundle), f"{base}.dist-info/RECORD")
+        write(scratch, contents(of, package, bundle, kind), f"{base}.dist-info/RECORD")
     os.chmod(scratch.name, 0o644)
     os.replace(scratch.name, final)
     print(final)
