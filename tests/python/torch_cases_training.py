@@ -570,6 +570,7 @@ def schedulers():
         for _ in range(2):  # the group of what is frozen changes, too
             trainer.step({"x": X})
             scheduler.step()
+        del trainer
         try:
             splitcast.torch.compile(net, square, {"x": X}, optimizer, schedule=sc.CosineRate(10))
         except sc.InvalidError as error:

@@ -171,6 +171,7 @@ def memory_that_others_hold() -> str:
         eager.weight.mul_(0.5)
     if abs(trainer.step({"x": rows()}) - square(eager, X).item()) > 1e-9:
         return "a write through a NumPy array is lost"
+    del trainer  # its values, which are the model's at this rate
     flat = torch.linspace(-1.0, 1.0, 20)
     model.weight.data, model.bias.data = flat[:16].view(4, 4), flat[16:]
     trainer = compiled(model, square, rate=0.0)
@@ -184,6 +185,7 @@ def memory_that_others_hold() -> str:
         if abs(trainer.step({"x": rows()}) - square(model, X).item()) > 1e-9:
             return "data that is exchanged is lost"
         trainer.write_back()
+    del trainer
     critic = compiled(eager, square)
     actor = compiled(model, lambda m, x: ((m(x) - eager(x))**2).mean(), rate=0.0)
     critic.step({"x": rows()})
