@@ -196,7 +196,8 @@ CHANGES: dict[str, tuple[Callable[[Scene], Any], str | None]] = {  # None: as ea
     "frozen": (lambda s: s.model.l.weight.requires_grad_(False), "'l.weight' is frozen"),
     "frozen, of held memory": (freeze_held, "'l.weight' is frozen"),
     "frozen and thawed": (lambda s: s.model.l.weight.requires_grad_(False).requires_grad_(True), None),
-    "another parameter": (lambda s: setattr(s.model.l, "weight", nn.Parameter(torch.eye(4))), "l.weight is"),
+    "another parameter": (lambda s: setattr(s.model.l, "weight", nn.Parameter(torch.eye(4))),
+                          "l.weight is another Parameter .* copy the new values"),
     "another part": (lambda s: setattr(s.model, "l", nn.Linear(4, 4)), "l is a Linear"),
     "a parametrization": (lambda s: nn.utils.parametrizations.weight_norm(s.model.l), "l"),
     "a part's hook": (lambda s: s.model.l.register_forward_hook(lambda *given: None), "'l' has other forward hooks"),
@@ -327,13 +328,20 @@ def stale_values() -> str:
     """After steps, the model has old values: what starts from them is an error; what is loaded as a whole is not."""
     for change in (lambda m: m.weight.data.clamp_(-9, 9), lambda m: m.weight.detach().numpy().fill(0.0),
                    lambda m: m.load_state_dict(line().state_dict())):
-        model = line()
-        trainer = compiled(model, square)
+        model, untouched = line(), line()
+        trainer, other = compiled(model, square), compiled(untouched, square)
         trainer.step({"x": rows()})
+        other.step({"x": rows()})
         change(model)
-        said = refused("trainer.write_back", lambda: trainer.step({"x": rows()}))
-        if said != "ok":
-            return said
+        for call in (lambda: trainer.step({"x": rows()}), trainer.write_back):
+            said = refused(r"trainer.write_back\(discard=True\)", call)
+            if said != "ok":
+                return said
+        trainer.write_back(discard=True)
+        if not torch.equal(model.weight, other.state_dict()["weight"]):
+            return "what is given up is still there"
+        if trainer.step({"x": rows()}) != other.step({"x": rows()}):
+            return "a step goes on from what was given up"
     model, eager = line(), line()
     trainer, optimizer = compiled(model, square), torch.optim.SGD(eager.parameters(), 0.1)
     for step in range(4):

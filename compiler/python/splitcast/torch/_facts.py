@@ -131,9 +131,13 @@ def _changed(name: str, fact: Fact, now: str) -> sc.InvalidError:
         what = f"part '{part}'" if part else "the model"
         return sc.InvalidError(f"{what} is in {is_} mode, but it was in {was} mode when the model was compiled; call "
                                f"{'train' if fact.value else 'eval'}() of it before the step, or compile again")
+    if isinstance(fact.value, _Same) and fact.value.is_tensor:
+        return sc.InvalidError(f"{name} is another Parameter than when the model was compiled, whose values the step would "
+                               "still use; copy the new values into that one (copy_(), load_state_dict() without "
+                               "assign=True), or compile again with a new optimizer")
     was = "was not there" if fact.value is Absent else f"was {_shown(fact.value)}"
     return sc.InvalidError(f"{name} is {now}, but it {was} when the model was compiled, which the step would still "
-                           f"use{fact.where}; make it a buffer that forward changes or an input of the batch, or "
+                           f"use{fact.where}; make it a buffer or an input of the batch, or call write_back() and "
                            "compile again")
 
 
@@ -171,7 +175,7 @@ class _Walk:
         for each in reading.objects.values():
             self._visit(f"{type(each).__name__}", each, "")
         for module, reads in list(reading.modules.values()):
-            if id(module) in self._paths or _is_known_module(module):
+            if (reads or id(module) in self._tree) and (id(module) in self._paths or _is_known_module(module)):
                 self._of_module(self._paths.get(id(module), type(module).__name__), module, reads)
 
     def is_unchanged(self) -> bool:
@@ -507,6 +511,10 @@ class _Same:
     def __init__(self, value: object) -> None:
         self._value = value
 
+    @property
+    def is_tensor(self) -> bool:
+        return isinstance(self._value, torch.Tensor)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Same) and other._value is self._value
 
@@ -514,7 +522,7 @@ class _Same:
         return id(self._value)
 
     def __repr__(self) -> str:
-        kind = "parameter" if isinstance(self._value, torch.Tensor) else type(self._value).__name__
+        kind = "parameter" if self.is_tensor else type(self._value).__name__
         return f"the {kind} at {id(self._value):#x}"
 
 

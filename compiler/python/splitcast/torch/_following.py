@@ -164,6 +164,10 @@ class Following:
         self._watches.arm(touched)
         self._origins.arm(others)
 
+    def discard(self) -> None:
+        """Gives up what the user has changed in tensors whose variables have newer values. All ranks call it."""
+        self.carry(loading=frozenset(self._stale))
+
     def take_assigned(self) -> None:
         """Takes buffers of the model that the user has put in the place of others."""
         buffers = dict(self._module.named_buffers(remove_duplicate=False))
@@ -219,8 +223,8 @@ class Following:
         raise sc.InvalidError(
             f"'{watch.name}' of the model was written to, or its memory was given out (to NumPy or a file), but the "
             "model does not have the values that training has reached, since steps leave it as it is; call "
-            "trainer.write_back() before, which gives them to the model, or load whole values by "
-            "trainer.load_state_dict()")
+            "trainer.write_back() before such a change, which gives them to the model. Now "
+            "trainer.write_back(discard=True) gives the change up, or trainer.load_state_dict() loads whole values")
 
     def _origins_of(self, watches: list[Watch]) -> list[Origin]:
         """The origins that are these tensors. What has none has decided what is in the graph."""

@@ -161,11 +161,16 @@ class Trainer:
             return _following.IncompatibleKeys([], [])
         return _following.IncompatibleKeys(*self.session.load_known(path))
 
-    def write_back(self) -> None:
+    def write_back(self, discard: bool = False) -> None:
         """Gives the model the values that training has reached, in place. All ranks must call it.
 
         From then on, until the next step, what is changed in the model is what training goes on from.
+        discard: whether to give up what was changed in the model although steps had reached other values; without it,
+        such a change is an error of every call until load_state_dict() of whole values.
         """
+        if discard:
+            self._following.take_assigned()
+            self._following.discard()
         self._carry()
         self._following.write_back()
 

@@ -164,7 +164,8 @@ def with_slopes(importer: Importer, value: sc.Tensor, *operands: tuple[sc.Tensor
 
     A slope is multiplied by a distance of 0. Where it is infinite or no number, that would be no number, and the root
     of the distance is taken instead, whose slope is infinite; what is infinite less itself has none. The gradient is 0
-    where an operand is infinite and the value a number. (Of two infinite operands, PyTorch's is none.)
+    where an operand is infinite and the value a number. (Of two infinite operands, PyTorch's is none.) What is
+    subtracted is 0 and not -0, so that a value of -0 stays one.
     """
     dtype = importer.result_type()
     result = as_type(sc.stop_gradient(value), dtype)
@@ -174,11 +175,13 @@ def with_slopes(importer: Importer, value: sc.Tensor, *operands: tuple[sc.Tensor
         x, slope = as_type(x, dtype), as_type(sc.stop_gradient(slope), dtype)
         is_finite, has_slope = [as_type(sc.compare(sc.abs(each), infinity, "lt"), dtype) for each in (x, slope)]
         # It is 0, but where x is infinite, which has none; if the value is no number, the gradient need not be one.
-        distance = sc.select(sc.maximum(is_finite, is_lost), x - sc.stop_gradient(x), zero)
-        root = sc.sqrt(sc.select(has_slope, one, distance))
+        above, below = [sc.select(sc.maximum(is_finite, is_lost), each, zero)
+                        for each in (x - sc.stop_gradient(x), sc.stop_gradient(x) - x)]
+        root = sc.sqrt(sc.select(has_slope, one, above))
         is_nan, is_below = as_type(sc.compare(slope, slope, "ne"), dtype), as_type(sc.compare(slope, zero, "lt"), dtype)
-        steep = sc.select(is_nan, root - root, sc.select(is_below, -root, root))
-        result = result + sc.select(has_slope, distance * sc.select(has_slope, slope, one), steep)
+        steep = sc.select(is_nan, root - root, sc.select(is_below, root, -root))
+        distance = sc.select(is_below, above, below)
+        result = result - sc.select(has_slope, distance * sc.abs(sc.select(has_slope, slope, one)), steep)
     return result
 
 

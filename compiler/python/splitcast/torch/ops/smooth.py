@@ -15,11 +15,16 @@ if TYPE_CHECKING:
     from splitcast.torch._import import Importer
 
 
+LARGE = 1e9  # where the square of a number plus 1 is the square in f64; larger ones may have none
+
+
 @op("aten.asinh.default")
 def asinh(importer: Importer, x: sc.Tensor) -> sc.Tensor:
     wide = in_f64(x)
     size, root = sc.abs(wide), sc.sqrt(wide * wide + 1.0)
-    value = log1p(importer, size + wide / (root + 1.0) * wide) * sign_of(importer, wide)
+    is_large = as_type(sc.compare(size, importer.constant(LARGE, sc.f64), "gt"), sc.f64)
+    small = log1p(importer, size + wide / (root + 1.0) * wide)
+    value = sc.select(is_large, sc.log(size) + math.log(2.0), small) * sign_of(importer, wide)
     return with_slopes(importer, value, (x, sc.pow(root, -1)))
 
 
@@ -28,7 +33,9 @@ def acosh(importer: Importer, x: sc.Tensor) -> sc.Tensor:
     wide = in_f64(x)
     root = sc.sqrt(wide - 1.0) * sc.sqrt(wide + 1.0)  # not a number below 1
     slope = sc.pow(sc.sqrt(wide * wide - 1.0), -1)  # a number below -1, as in PyTorch
-    return with_slopes(importer, log1p(importer, wide - 1.0 + root), (x, slope))
+    is_large = as_type(sc.compare(wide, importer.constant(LARGE, sc.f64), "gt"), sc.f64)
+    value = sc.select(is_large, sc.log(wide) + math.log(2.0), log1p(importer, wide - 1.0 + root))
+    return with_slopes(importer, value, (x, slope))
 
 
 @op("aten.atanh.default")
@@ -41,10 +48,17 @@ def atanh(importer: Importer, x: sc.Tensor) -> sc.Tensor:
 
 @op("aten.hypot.default")
 def hypot(importer: Importer, x: Value, y: Value) -> sc.Tensor:
-    """The gradient at the origin is not a number, as in PyTorch."""
+    """Infinite where one of them is, whatever the other. The gradient at the origin is not a number, as in PyTorch."""
     x, y = importer.tensor(x), importer.tensor(y)
     across, up = in_f64(x), in_f64(y)
-    length = sc.sqrt(across * across + up * up)
+    infinity, far, near, one, up_by, down_by = [importer.constant(each, sc.f64) for each in (
+        math.inf, 2.0**500, 2.0**-500, 1.0, 2.0**600, 2.0**-600)]
+    most = sc.maximum(sc.abs(across), sc.abs(up))
+    is_far, is_near = [as_type(sc.compare(*each), sc.f64) for each in ((most, far, "gt"), (most, near, "lt"))]
+    by = sc.select(is_far, down_by, sc.select(is_near, up_by, one))  # so that squares are numbers
+    length = sc.sqrt((across * by) * (across * by) + (up * by) * (up * by)) / by
+    is_infinite = sc.maximum(*(as_type(sc.compare(sc.abs(each), infinity, "eq"), sc.f64) for each in (across, up)))
+    length = sc.select(is_infinite, infinity, length)
     return with_slopes(importer, length, (x, across / length), (y, up / length))
 
 
