@@ -3,6 +3,7 @@ ends of ranges. Run on one and on three ranks by pytest (conftest.py)."""
 from __future__ import annotations
 
 import collections
+import copy
 import itertools
 import types
 from collections.abc import Callable
@@ -194,6 +195,30 @@ def memory_that_others_hold() -> str:
     if abs(actor.step({"x": rows()}) - ((model(X) - eager(X))**2).mean().item()) > 1e-9:
         return "what another trainer has written back is lost"
     return said
+
+
+def a_teacher_that_is_read_in_part() -> str:
+    """All of it changes, such as by an average of weights; what the loss does not read decides nothing."""
+    model, teacher = line(), nn.Sequential(line(), line())
+    eager, other = copy.deepcopy(model), copy.deepcopy(teacher)
+
+    def distance(m: nn.Module, x: torch.Tensor, of: nn.Module = teacher) -> torch.Tensor:
+        with torch.no_grad():
+            wanted = of[0](x)
+        return ((m(x) - wanted)**2).mean()
+
+    trainer, optimizer = compiled(model, distance), torch.optim.SGD(eager.parameters(), 0.1)
+    for step in range(3):
+        found, right = trainer.step({"x": rows()}), distance(eager, X, other)
+        if abs(found - right.item()) > 1e-6:
+            return f"step {step}: {found}, eager {right}"
+        optimizer.zero_grad()
+        right.backward()
+        optimizer.step()
+        with torch.no_grad():
+            for each in (*teacher.parameters(), *other.parameters()):
+                each.mul_(0.5)
+    return "ok"
 
 
 def like_eager(function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, rtol: float) -> bool:
@@ -431,6 +456,7 @@ def reads_of_code() -> str:
 SUITE = Suite({"reads of code": reads_of_code, "states of all kinds": states_of_all_kinds,
                "values of all kinds": values_of_all_kinds,
                "behind gradients": behind_gradients, "memory that others hold": memory_that_others_hold,
+               "a teacher that is read in part": a_teacher_that_is_read_in_part,
                "ends of ranges": ends_of_ranges, "angles": angles, "draws of nothing": draws_of_nothing,
                "what remains": what_remains, "of the loss": of_the_loss,
                "optimizers that the loss holds": optimizers_that_the_loss_holds}, ranks=(1, 3))

@@ -132,8 +132,8 @@ def _changed(name: str, fact: Fact, now: str) -> sc.InvalidError:
         return sc.InvalidError(f"{what} is in {is_} mode, but it was in {was} mode when the model was compiled; call "
                                f"{'train' if fact.value else 'eval'}() of it before the step, or compile again")
     if isinstance(fact.value, _Same) and fact.value.is_tensor:
-        return sc.InvalidError(f"{name} is another Parameter than when the model was compiled, whose values the step would "
-                               "still use; copy the new values into that one (copy_(), load_state_dict() without "
+        return sc.InvalidError(f"{name} is another Parameter than when the model was compiled, whose values the step "
+                               "would still use; copy the new values into that one (copy_(), load_state_dict() without "
                                "assign=True), or compile again with a new optimizer")
     was = "was not there" if fact.value is Absent else f"was {_shown(fact.value)}"
     return sc.InvalidError(f"{name} is {now}, but it {was} when the model was compiled, which the step would still "
