@@ -369,6 +369,7 @@ def types_of_batches():
     for given in (x, x.half(), x.half().numpy(), x.float().numpy()):
         if abs(of_floats.step({"x": given}) - right) > 1e-5 * right:
             return f"{given.dtype}: another loss"
+        del of_floats
         of_floats = compiled(net, {"x": X})
     embedding, ids = nn.Embedding(70000, 3), torch.arange(6)
     of_integers = splitcast.torch.compile(embedding, square, {"x": ids}, torch.optim.SGD(embedding.parameters(), 0.1),

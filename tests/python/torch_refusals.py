@@ -206,7 +206,7 @@ CALLS = {
     "a part that is made as it runs": (lambda: compiled(mean, Remade(8, 8)),
                                        "part 'inner' is made, replaced or set to another mode while the loss is computed, "
                                        "which is not part of the exported graph; do it before compile()"),
-    "a lazy part": (lambda: compiled(mean, nn.LazyLinear(8), optimizer=sc.SGD(0.1)),
+    "a lazy part": (lambda: compiled(mean, nn.LazyLinear(8)),
                     "'weight' has no shape yet, since its part is lazy; call the model once, with a batch, before compile() "
                     "and before the optimizer is made"),
     "a maximum over micro-batches": (lambda: compiled(largest, accumulate=2),
@@ -215,7 +215,7 @@ CALLS = {
                                      "micro-batches, and wanted as S(0)); compute the step in one micro-batch, or split the "
                                      "input that it comes from in another way"),
     "an index outside": (lambda: compiled(picked, x=X * 0).step({"x": X + 8}),
-                         f"step 1 of @train: {line_of(picked)}: 'nn.embedding_grad': index 0 of its input is -1; it must be from "
+                         f"step 1 of @train: {line_of(picked)}: 'nn.embedding': index 0 of its input is -1; it must be from "
                          "0 to 47: check the data, or enlarge the table"),
     "evaluating without it": (lambda: compiled(mean, evaluate=False).evaluate({"x": X}),
                               "the model was compiled with evaluate=False; leave it out of compile() to evaluate"),

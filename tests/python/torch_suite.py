@@ -10,6 +10,7 @@ import importlib
 import json
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Mapping
 
@@ -29,12 +30,23 @@ class Suite:
         'ok'; line breaks in it are printed as \\n. Before it, the line 'CASE name' ends what is the case's in stderr."""
         warnings.filterwarnings("ignore")
         for name in sys.argv[1:] or self.cases:
-            outcomes = sc.exchange({**self.cases, **self.measured}[name](), f"outcomes of '{name}'")
+            outcomes = sc.exchange(_outcome({**self.cases, **self.measured}[name]), f"outcomes of '{name}'")
             if sc.rank() == 0:
                 if not sys.stderr.isatty():
                     print(f"CASE {name}", file=sys.stderr, flush=True)
                 outcome = next((each for each in outcomes if each != "ok"), "ok").replace("\n", "\\n")
                 print(f"CASE {name}: {outcome}", flush=True)
+
+
+def _outcome(case: Callable[[], str]) -> str:
+    """What the case returns; on one rank, an exception ends no case but its own. (Other ranks would wait.)"""
+    try:
+        return case()
+    except Exception as error:
+        if sc.size() > 1:
+            raise
+        traceback.print_exc()
+        return f"raises {type(error).__name__}: {error}"
 
 
 def main() -> None:
