@@ -54,6 +54,7 @@ Shape tupleOf(const std::vector<int64_t> &numbers);
 
 namespace nanobind::detail {
 
+// NOLINTBEGIN(readability-identifier-naming): nanobind calls them so.
 template <> struct type_caster<splitcast::python::Truth> {
   NB_TYPE_CASTER(splitcast::python::Truth, const_name("bool"))
 
@@ -84,6 +85,7 @@ template <> struct type_caster<splitcast::ElementType> {
     return enum_from_cpp(&typeid(splitcast::ElementType), static_cast<int64_t>(type));
   }
 };
+// NOLINTEND(readability-identifier-naming)
 
 } // namespace nanobind::detail
 

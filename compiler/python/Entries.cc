@@ -1,7 +1,5 @@
 #include "compiler/python/Entries.h"
 
-#include "compiler/python/Conversions.h"
-
 namespace nb = nanobind;
 
 namespace splitcast::python {

@@ -1,12 +1,14 @@
 #include "compiler/python/ThisRank.h"
 
-#include "compiler/python/Conversions.h"
 #include "compiler/python/Errors.h"
 #include "compiler/python/Keywords.h"
 #include "runtime/api/StatusMacros.h"
 #include "runtime/job/Jobs.h"
 
 #include <csignal>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 namespace nb = nanobind;
 

@@ -20,7 +20,7 @@ using Run = std::function<absl::Status()>;
 absl::StatusOr<Run> asRun(Run run) { return run; }
 
 /// The status, with the place in front of its message.
-absl::Status at(const std::string &place, absl::Status status) {
+absl::Status at(const std::string &place, const absl::Status &status) {
   return status.ok() ? status : absl::Status(status.code(), absl::StrCat(place, std::string(status.message())));
 }
 

@@ -117,7 +117,7 @@ int parentOf(int pid) {
 class Disturbance {
 public:
   Disturbance(Schedule schedule, const std::string &directory)
-      : schedule(schedule), checkpoints(directory + "/c"), variables(directory + "/disturbed") {}
+      : schedule(std::move(schedule)), checkpoints(directory + "/c"), variables(directory + "/disturbed") {}
 
   void look(const std::map<int64_t, int> &begun) {
     pids = begun;
@@ -222,7 +222,7 @@ bool namesVictim(const JobResult &result, const Schedule &schedule) {
 /// Whether the job failed as promised, but for mpirun, which lost a rank that connected to it and still waits.
 bool isLostByMpirun(const JobResult &result, const Schedule &schedule, const Disturbance &disturbance) {
   return result.exitStatus == -1 && schedule.fault == Fault::Kill && !schedule.byVariables &&
-         disturbance.launcherOutlived(kSilenceSeconds / 2) &&
+         disturbance.launcherOutlived(kSilenceSeconds * 0.5) &&
          absl::StrContains(result.output, "PMIX ERROR: UNREACHABLE");
 }
 
@@ -244,7 +244,7 @@ public:
       job.environments = {{{"SPLITCAST_SECRET", schedule.secret}}};
     job.watch = [&](const std::map<int64_t, int> &pids) { disturbance.look(pids); };
     const JobResult result = runJob(job);
-    std::cout << absl::StrFormat("%5.1f s: ", result.seconds) << schedule.describe() << std::endl;
+    std::cout << absl::StrFormat("%5.1f s: ", result.seconds) << schedule.describe() << "\n" << std::flush;
     const bool isLost = isLostByMpirun(result, schedule, disturbance);
     lost += isLost ? 1 : 0;
     EXPECT_TRUE(result.exitStatus != -1 || isLost) << "the job hangs: " << result.describe();
@@ -301,7 +301,7 @@ private:
 TEST(Faults, EndOrGoOnAsPromised) {
   const char *given = std::getenv("SPLITCAST_TEST_SEED");
   const unsigned seed = given ? static_cast<unsigned>(std::atoll(given)) : std::random_device()();
-  std::cout << "SPLITCAST_TEST_SEED=" << seed << std::endl;
+  std::cout << "SPLITCAST_TEST_SEED=" << seed << "\n" << std::flush;
   std::mt19937 random(seed);
   Disturbed training(random);
   std::map<Fault, int> counts;
