@@ -88,12 +88,14 @@ public:
     } else {
       reply = absl::StrCat("error ", static_cast<int>(status.code()), " ", std::string(status.message()));
     }
-    for (const Socket &peer : peers)
-      if (peer.isOpen()) {
+    for (size_t rank = 1; rank < peers.size(); ++rank)
+      if (peers[rank].isOpen()) {
         Patience patience(kReplyTime);
-        absl::Status told = writeText(peer, reply, patience);
+        absl::Status told = writeText(peers[rank], reply, patience);
         if (status.ok() && !told.ok())
-          status = told;
+          status = absl::Status(told.code(),
+                                absl::StrCat("rank ", rank, " has ended before it knew of the other ranks (",
+                                             std::string(told.message()), "); find out why, and restart the job"));
       }
     SPLITCAST_RETURN_IF_ERROR(status);
     return std::move(peers);

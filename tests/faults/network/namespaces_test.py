@@ -267,6 +267,9 @@ class NamespacesTest(unittest.TestCase):
         while not condition():
             for rank in ranks:
                 if rank.has_ended():
+                    time.sleep(1)  # what ended it may be told later
+                    if condition():
+                        return
                     self.fail(f"a rank has ended, while {what()}: {rank.end()}")
             if time.monotonic() > deadline:
                 self.fail(f"after {TIMEOUT} seconds {what()}")
