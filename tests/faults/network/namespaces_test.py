@@ -267,9 +267,6 @@ class NamespacesTest(unittest.TestCase):
         while not condition():
             for rank in ranks:
                 if rank.has_ended():
-                    time.sleep(1)  # what ended it may be told later
-                    if condition():
-                        return
                     self.fail(f"a rank has ended, while {what()}: {rank.end()}")
             if time.monotonic() > deadline:
                 self.fail(f"after {TIMEOUT} seconds {what()}")
@@ -321,7 +318,8 @@ class NamespacesTest(unittest.TestCase):
         with self.network() as network:
             ranks = self.start([Rank(network, rank, HOSTS, given, timeout=PATIENCE) for rank in range(2)])
             with self.stranger(network, f"--secret={secret}", "--rank=2", f"--size={HOSTS}") as stranger:
-                self.wait_for(ranks, lambda: stranger.total("admitted") == 1, lambda: "the stranger is not taken")
+                # No rank has to live on: the stranger does not train.
+                self.wait_for([], lambda: stranger.total("admitted") == 1, lambda: "the stranger is not taken")
             for rank in ranks:
                 self.assertNotEqual(rank.end().status, 0)
 

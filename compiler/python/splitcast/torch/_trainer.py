@@ -171,7 +171,8 @@ class Trainer:
         if discard:
             self._following.take_assigned()
             self._following.discard()
-        self._carry()
+        else:
+            self._carry()
         self._following.write_back()
 
     def _compare(self, function: str) -> None:
