@@ -197,6 +197,23 @@ def memory_that_others_hold() -> str:
     return said
 
 
+def what_is_not_given_up() -> str:
+    """write_back(discard=True) gives up what started from old values; a frozen parameter has none."""
+    model = line()
+    model.bias.requires_grad_(False)
+    trainer = compiled(model, square)
+    trainer.step({"x": rows()})
+    eager = copy.deepcopy(model)
+    eager.load_state_dict(trainer.state_dict())
+    with torch.no_grad():
+        model.weight.clamp_(-0.1, 0.1)
+        for each in (model, eager):
+            each.bias.add_(1.0)
+    trainer.write_back(discard=True)
+    found, right = trainer.step({"x": rows()}), square(eager, X).item()
+    return "ok" if abs(found - right) <= 1e-9 * right else f"{found}, eager {right}"
+
+
 def a_teacher_that_is_read_in_part() -> str:
     """All of it changes, such as by an average of weights; what the loss does not read decides nothing."""
     model, teacher = line(), nn.Sequential(line(), line())
@@ -457,7 +474,7 @@ def reads_of_code() -> str:
 SUITE = Suite({"reads of code": reads_of_code, "states of all kinds": states_of_all_kinds,
                "values of all kinds": values_of_all_kinds,
                "behind gradients": behind_gradients, "memory that others hold": memory_that_others_hold,
-               "a teacher that is read in part": a_teacher_that_is_read_in_part,
+               "what is not given up": what_is_not_given_up, "a teacher that is read in part": a_teacher_that_is_read_in_part,
                "ends of ranges": ends_of_ranges, "angles": angles, "draws of nothing": draws_of_nothing,
                "what remains": what_remains, "of the loss": of_the_loss,
                "optimizers that the loss holds": optimizers_that_the_loss_holds}, ranks=(1, 3))
