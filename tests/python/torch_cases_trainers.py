@@ -103,6 +103,24 @@ def values_written_back() -> str:
     return refused("of the model was written to", lambda: one.evaluate({"x": rows_of(X)}))
 
 
+def runs_of_a_class() -> str:
+    """The second is compiled while the first, whose optimizer its loss can reach, has sums in its trainer."""
+
+    class Run:
+
+        def __init__(self) -> None:
+            self.model, self.settings = Small(), {"weight": 2.0}
+            self.optimizer = torch.optim.SGD(self.model.parameters(), 0.1, momentum=0.9)
+            self.trainer = made(self.model, lambda m, x: square(m, x) * self.settings["weight"], self.optimizer)
+
+        def losses(self) -> list[float]:
+            return [self.trainer.step({"x": rows_of(X)}) for _ in range(3)]
+
+    first = Run()
+    wanted = first.losses()
+    return "ok" if Run().losses() == wanted else "the second run has other losses"
+
+
 def newer_values() -> str:
     """What one trainer loads after another's step is another value than the step's, be it the model's own."""
     model = Small()
@@ -241,7 +259,8 @@ def parameters_that_begin_later() -> str:
 SUITE = Suite({
     "parameters that begin later": parameters_that_begin_later,
     "values of another trainer": values_of_another_trainer, "newer values": newer_values,
-    "values of a dropped trainer": values_of_a_dropped_trainer, "values written back": values_written_back,
+    "values of a dropped trainer": values_of_a_dropped_trainer, "runs of a class": runs_of_a_class,
+    "values written back": values_written_back,
     "sums of an optimizer": sums_of_an_optimizer, "one optimizer of two trainers": one_optimizer_of_two_trainers,
     "entries of tied parameters": entries_of_tied_parameters, "a value as it was": a_value_as_it_was,
     "loads over changes": loads_over_changes, "hooks of evaluations": hooks_of_evaluations,

@@ -546,7 +546,7 @@ def outcome_of(seed: int, stage: int,
                 return "WRONG", f"{name} is not written back, after {done} on {kind.__name__}"
         return "equal", ",".join(done)
     except sc.InvalidError as error:
-        return "error", f"{done[-1] if done else 'compile'}: {error}"
+        return ("error", f"{done[-1]}: {error}") if done else ("WRONG", f"{kind.__name__} is refused: {error}")
     finally:
         put_back()
 
