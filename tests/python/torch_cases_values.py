@@ -304,10 +304,12 @@ def angles() -> str:
     values = {"atan2": lambda by: torch.atan2(up * by, right * by), "atan": lambda by: torch.atan(ends * by),
               "asinh": lambda by: torch.asinh(ends * by), "acosh": lambda by: torch.acosh(ends * by),
               "atanh": lambda by: torch.atanh(ends * by), "hypot": lambda by: torch.hypot(up * by, right * by),
+              "power": lambda by: torch.pow(up * by, right), "powers of -1": lambda by: torch.pow(-1, ends * by),
               "lerp": lambda by: torch.lerp(ends * 1e8 * by, one, 1.0),
               "clamp": lambda by: (torch.arange(4) * by.long()).clamp(min=0.5)}
     slopes = {"asin": torch.asin, "acos": torch.acos, "acosh": torch.acosh, "atanh": torch.atanh, "asinh": torch.asinh,
               "atan": torch.atan, "hypot": lambda v: torch.hypot(v, 2 * v), "to a point": lambda v: torch.atan2(v, v.detach()),
+              "base": lambda v: torch.pow(v, v.detach() - 1), "exponent": lambda v: torch.pow(v.detach() + 1, v),
               "from a point": lambda v: torch.atan2(v.detach(), v)}
     for dtype in (torch.float32, torch.float64):
         ends, up, right, one = [each.to(dtype) for each in (ends, up, right, one)]
@@ -332,8 +334,8 @@ def angles() -> str:
                         return f"{each} in {dtype}: {found}, eager {expected}"
             trainer.step({"x": rows()})
             found, expected = -trainer.state_dict()["more"], eager.more.grad
-            if name in ("hypot", "to a point", "from a point"):
-                expected[(2 * ends).isinf()] = 0.0  # as with_slopes says
+            if name in ("hypot", "to a point", "from a point", "base", "exponent"):
+                expected[((2 if name == "hypot" else 1) * ends).isinf()] = 0.0  # as with_slopes says
             if not torch.allclose(found, expected, rtol=1e-5, equal_nan=True):
                 return f"the slope of {name} in {dtype}: {found}, eager {expected}"
     return "ok"

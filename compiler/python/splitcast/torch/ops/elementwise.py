@@ -369,47 +369,6 @@ def pow_(importer: Importer, x: sc.Tensor, exponent: float) -> sc.Tensor:
     return as_type(result, x.dtype)
 
 
-@op("aten.pow.Scalar")
-def pow_of_number(importer: Importer, base: float, exponent: sc.Tensor) -> sc.Tensor:
-    wanted = importer.node.meta["val"].dtype
-    if base <= 0 or not wanted.is_floating_point:
-        raise Missing(
-            f"{base} to the power of a tensor with a result of {wanted} is not supported; the number must be above 0 "
-            "and the result a float")
-    return sc.exp(as_type(exponent, importer.element_type(wanted)) * math.log(base))
-
-
-@op("aten.pow.Tensor_Tensor")
-def pow_of_tensors(importer: Importer, base: Value, exponent: Value) -> sc.Tensor:
-    """exp(y log |x|), with the sign of odd powers; NaN for a negative number and an exponent that is no integer."""
-    if not importer.node.meta["val"].dtype.is_floating_point:
-        raise Missing("powers of integers are not supported, only of floats")
-    x, y = [expand_to(importer, each, importer.shape()) for each in _tensors_of_result(importer, base, exponent)]
-    zero, one = importer.constant(0, x.dtype), importer.constant(1.0, x.dtype)
-
-    def holds(a: sc.Tensor, predicate: str, b: sc.Tensor) -> sc.Tensor:
-        return as_type(sc.compare(a, b, predicate), x.dtype)
-
-    is_zero = holds(x, "eq", zero)
-    result = sc.exp(y * sc.log(sc.select(is_zero, one, sc.abs(x))))
-    half = y * 0.5
-    is_even = holds(as_type(_rounded(importer, half), x.dtype), "eq", half)
-    is_whole = holds(as_type(_rounded(importer, y), x.dtype), "eq", y)
-    is_below = holds(x, "lt", zero)
-    result = sc.select(is_below * (1.0 - is_even), -result, result)
-    result = sc.select(is_below * (1.0 - is_whole), importer.constant(math.nan, x.dtype), result)
-
-    def power_of_zero(holding: sc.Tensor, of: Unary, before: sc.Tensor) -> sc.Tensor:
-        """of(x) has the value and the gradient that the power has where x is 0 and `holding` is 1."""
-        return sc.select(is_zero * holding, of(sc.select(is_zero * holding, x, one)), before)
-
-    result = power_of_zero(holds(y, "gt", one), lambda x: x * x, result)
-    result = power_of_zero(holds(y, "gt", zero) * holds(y, "lt", one), sc.sqrt, result)
-    result = power_of_zero(holds(y, "eq", one), lambda x: x, result)
-    result = power_of_zero(holds(y, "lt", zero), lambda x: sc.pow(x, -2), result)
-    return power_of_zero(holds(y, "eq", zero), lambda x: x * 0.0 + 1.0, result)
-
-
 @op("aten.dropout.default", "aten.dropout_.default")
 @op("aten.feature_dropout.default", of_features=True)
 def dropout(importer: Importer, x: sc.Tensor, p: float, is_training: bool, *, of_features: bool = False) -> sc.Tensor:

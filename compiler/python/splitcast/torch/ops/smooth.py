@@ -1,5 +1,5 @@
 """Smooth functions that are computed in f64, with the slope that each is known to have: inverses of hyperbolic
-functions, lengths of pairs, what the error function leaves to 1. And the sign of another number."""
+functions, lengths of pairs, powers, what the error function leaves to 1. And the sign of another number."""
 from __future__ import annotations
 
 import math
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import splitcast as sc
 import torch
 from splitcast.torch.ops.arithmetic import in_f64, sign_of, with_slopes
-from splitcast.torch.ops.elementwise import log1p, sign
-from splitcast.torch.ops.table import Operand, Value, as_type, op
+from splitcast.torch.ops.elementwise import log1p, rounded_towards, sign
+from splitcast.torch.ops.table import Missing, Operand, Value, as_type, expand_to, is_tensor, op
 
 if TYPE_CHECKING:
     from splitcast.torch._import import Importer
@@ -44,6 +44,44 @@ def atanh(importer: Importer, x: sc.Tensor) -> sc.Tensor:
     size = sc.abs(wide)
     value = log1p(importer, size * 2.0 / (1.0 - size)) * sign_of(importer, wide) * 0.5
     return with_slopes(importer, value, (x, sc.pow((1.0 - wide) * (wide + 1.0), -1)))
+
+
+@op("aten.pow.Tensor_Tensor", "aten.pow.Scalar")
+def pow_of_tensors(importer: Importer, base: Operand, exponent: Operand) -> sc.Tensor:
+    """The slope is 0 of a base to the power of 0, and of an exponent above 0 whose base is 0, as in PyTorch."""
+    if not importer.node.meta["val"].dtype.is_floating_point:
+        raise Missing("powers of integers are not supported, only of floats")
+    dtype, shape = importer.result_type(), importer.shape()
+    given = [each if is_tensor(each) or isinstance(each, torch.Tensor) else torch.tensor(
+        each, dtype=importer.torch_type(dtype)) for each in (base, exponent)]
+    x, y = [expand_to(importer, as_type(importer.tensor(each), dtype), shape) for each in given]
+    of_x, of_y = in_f64(x), in_f64(y)
+    zero, value = importer.constant(0, sc.f64), _power(importer, of_x, of_y)
+    is_zero, is_positive, is_nothing = [as_type(sc.compare(each, zero, predicate), sc.f64) for each, predicate in (
+        (of_x, "eq"), (of_y, "ge"), (of_y, "eq"))]
+    slope_of_x = sc.select(is_nothing, zero, of_y * _power(importer, of_x, of_y - 1.0))
+    slope_of_y = sc.select(is_zero * is_positive, zero, value * sc.log(of_x))
+    return with_slopes(importer, value, *((each, slope) for number, each, slope in (
+        (base, x, slope_of_x), (exponent, y, slope_of_y)) if is_tensor(number)))
+
+
+def _power(importer: Importer, x: sc.Tensor, y: sc.Tensor) -> sc.Tensor:
+    """exp(y log |x|) in f64, with the sign of odd powers: what C's pow returns (C17, F.10.4.4)."""
+    zero, one, infinity, nan = [importer.constant(each, sc.f64) for each in (0.0, 1.0, math.inf, math.nan)]
+
+    def holds(a: sc.Tensor, predicate: str, b: sc.Tensor) -> sc.Tensor:
+        return as_type(sc.compare(a, b, predicate), sc.f64)
+
+    size, half = sc.abs(x), y * 0.5
+    is_whole, is_even = [holds(rounded_towards(importer, each, "floor"), "eq", each) for each in (y, half)]
+    result = sc.exp(y * sc.log(size))
+    result = sc.select(holds(size, "eq", one), sc.select(holds(x, "eq", one), one, y * 0.0 + 1.0), result)
+    result = sc.select(holds(size, "eq", one) * holds(sc.abs(y), "eq", infinity), one, result)
+    result = sc.select(holds(y, "eq", zero), one, result)
+    is_odd = is_whole * (1.0 - is_even)
+    result = sc.select(is_odd, result * sign_of(importer, x), result)
+    has_no_power = holds(x, "lt", zero) * holds(size, "lt", infinity) * (1.0 - is_whole)
+    return sc.select(has_no_power, nan, result)
 
 
 @op("aten.hypot.default")
