@@ -78,8 +78,8 @@ TEST_F(CoverageTest, EveryFeatureOccursInTwentyGraphs) {
 }
 
 TEST_F(CoverageTest, EveryKindOccursInThirtyGraphs) {
-  for (Feature kind : {Feature::RecomputedBlocks, Feature::PipelinedNorms, Feature::MaskedScores, Feature::WideAddends,
-                       Feature::LargeLogits, Feature::SessionTurns})
+  for (Feature kind : {Feature::RecomputedBlocks, Feature::PipelinedNorms, Feature::ReproduciblePipelines,
+                       Feature::MaskedScores, Feature::WideAddends, Feature::LargeLogits, Feature::SessionTurns})
     EXPECT_GE(features.of(toString(kind)), 30) << toString(kind);
 }
 

@@ -172,17 +172,17 @@ Tensor rowsOf(KindBuilder &kind, int64_t rows, const Layout &layout) {
   return abs(embedding(table, kind.input({rows}, layout, kind.integers(0, ids - 1), ElementType::I64)));
 }
 
-GeneratedGraph pipelinedNorms(Random &random, MLIRContext &context) {
-  const bool isReproducible = random.chance(30); // mostly with one row in a micro-batch
+GeneratedGraph pipeline(Random &random, MLIRContext &context, bool isReproducible) {
   const int64_t stages = random.chance(70) ? 2 : 3, count = random.between(2, 4);
-  // Others mostly have sums of several addends on several ranks, whose bits show where they are added.
-  const int64_t ranks = random.chance(isReproducible ? 80 : 20) ? 1 : random.between(2, 3);
+  // Sums of several addends on several ranks show by their bits where they are added.
+  const int64_t ranks = random.chance(isReproducible ? 60 : 20) ? 1 : random.between(2, 3);
   const int64_t rows = ranks * count * (isReproducible || random.chance(10) ? 1 : random.between(2, 3));
   KindBuilder kind(random, {{"pp", stages}, {"dp", ranks}});
   const Layout byRows({broadcast(), split(0)});
   StageBuilder builder(kind);
   Tensor x = rowsOf(kind, rows, byRows);
-  const int64_t layers = stages + (random.chance(25) ? 1 : 0), normalized = random.chance(60) ? 0 : random.below(layers);
+  const int64_t layers = stages + (random.chance(25) ? 1 : 0),
+                normalized = random.chance(60) ? 0 : random.below(layers);
   for (int64_t i = 0; i < layers; ++i)
     x = builder.layer(x, absl::StrCat("h.", i), i * stages / layers, i == normalized || random.chance(65));
   Tensor outputs = builder.linear(x, "head", stages - 1, random.between(1, 4));
@@ -190,7 +190,8 @@ GeneratedGraph pipelinedNorms(Random &random, MLIRContext &context) {
   kind.minimize(loss, randomOptimizer(random), someNorm(random));
   kind.output("loss", loss);
   const auto order = random.chance(50) ? sbp::AccumulateOrder::PerStep : sbp::AccumulateOrder::PerMicroBatch;
-  GeneratedGraph graph = kind.finish(Feature::PipelinedNorms, context, [&](Ways &ways) {
+  const auto feature = isReproducible ? Feature::ReproduciblePipelines : Feature::PipelinedNorms;
+  GeneratedGraph graph = kind.finish(feature, context, [&](Ways &ways) {
     recomputeInSecond(ways);
     for (Configuration &way : ways) {
       way.axis = "dp";
@@ -207,6 +208,9 @@ GeneratedGraph pipelinedNorms(Random &random, MLIRContext &context) {
     graph.features.insert(toString(Feature::SummedPerStep));
   return graph;
 }
+
+GeneratedGraph pipelinedNorms(Random &random, MLIRContext &context) { return pipeline(random, context, false); }
+GeneratedGraph reproduciblePipelines(Random &random, MLIRContext &context) { return pipeline(random, context, true); }
 
 //===----------------------------------------------------------------------===//
 // Wide addends
@@ -262,7 +266,7 @@ GeneratedGraph wideAddends(Random &random, MLIRContext &context) {
 // One of them
 //===----------------------------------------------------------------------===//
 
-constexpr int kPercent = 20; ///< of all seeds
+constexpr int kPercent = 25; ///< of all seeds
 
 using Kind = GeneratedGraph (*)(Random &, MLIRContext &);
 
@@ -287,7 +291,8 @@ std::optional<GeneratedGraph> generateOfKind(uint64_t seed, MLIRContext &context
   Random random = randomOfKinds(seed);
   if (!random.chance(kPercent))
     return std::nullopt;
-  return generateAny(random, {recomputedBlocks, pipelinedNorms, maskedScores, wideAddends}, context);
+  return generateAny(random, {recomputedBlocks, pipelinedNorms, reproduciblePipelines, maskedScores, wideAddends},
+                     context);
 }
 
 std::optional<GeneratedGraph> generateBeside(uint64_t seed, MLIRContext &context) {

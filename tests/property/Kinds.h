@@ -1,7 +1,7 @@
 //===- Kinds.h - Structured graphs -----------------------------------------------------===//
 //
-// Free graphs (FunctionBuilder.h) hold everything, but rarely together what users have together. A fifth of all seeds
-// have models, each with a step that mostly runs twice, of one of the first four kinds. An eighth of the others have
+// Free graphs (FunctionBuilder.h) hold everything, but rarely together what users have together. A quarter of all seeds
+// have models, each with a step that mostly runs twice, of one of the first five kinds. An eighth of the others have
 // one of the last two beside their graph (generateBeside).
 //
 //   recomputed blocks   on [dp, tp]: one or two blocks of attention or of two layers, with residual sums; weights,
@@ -9,8 +9,9 @@
 //                       second configuration recomputes.
 //   norms of batches in a pipeline
 //                       on [pp, dp]: layers at stages, normalized by statistics of the whole batch, in micro-batches,
-//                       and a norm mostly in the first. Three in ten are reproducible, with one row of each rank in a
-//                       micro-batch. The second configuration recomputes.
+//                       mostly of several rows on several ranks. The second configuration recomputes.
+//   reproducible pipelines
+//                       the same with exact sums, with one row of each rank in a micro-batch
 //   masked scores       on [dp, tp]: scores of keys that are not seen are replaced by, or added to, -1e9, the lowest
 //                       float, an infinity or NaN; what is not seen has magnitudes from 1e4 to 1e30. Some positions
 //                       see only one key, to whose score such a number is added.

@@ -146,6 +146,7 @@ static const std::vector<const char *> &featureNames() {
                                                   "own policies",
                                                   "recomputed blocks",
                                                   "norms of batches in a pipeline",
+                                                  "reproducible pipelines",
                                                   "masked scores",
                                                   "wide addends",
                                                   "large logits",

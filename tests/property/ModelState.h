@@ -51,6 +51,7 @@ enum class Feature {
   // The kinds of structured graphs: see Kinds.h.
   RecomputedBlocks,
   PipelinedNorms,
+  ReproduciblePipelines,
   MaskedScores,
   WideAddends,
   LargeLogits,
