@@ -243,8 +243,8 @@ def fails(importer, x):
 
 def a_converter_that_fails():
     """An exception that a converter does not raise on purpose is a defect, and not a missing op."""
-    before, loss = ops.OPS["aten.relu.default"], lambda m, x: m(x).relu().mean()
-    ops.OPS["aten.relu.default"] = fails
+    before, loss = ops.OPS[ops.ATEN.relu.default], lambda m, x: m(x).relu().mean()
+    ops.OPS[ops.ATEN.relu.default] = fails
     try:
         compiled(loss)
     except sc.Error as error:
@@ -254,14 +254,14 @@ def a_converter_that_fails():
         is_right = type(error) is sc.Error and isinstance(error.__cause__, IndexError) and str(error) == expected
         return "ok" if is_right else f"raises {type(error).__name__}: {error}"
     finally:
-        ops.OPS["aten.relu.default"] = before
+        ops.OPS[ops.ATEN.relu.default] = before
     return "is no error"
 
 
 def a_form_that_is_not_there():
     """Arguments that a converter does not have are a missing form of the op."""
-    before, loss = ops.OPS["aten.relu.default"], lambda m, x: m(x).relu().mean()
-    ops.OPS["aten.relu.default"] = lambda importer: None
+    before, loss = ops.OPS[ops.ATEN.relu.default], lambda m, x: m(x).relu().mean()
+    ops.OPS[ops.ATEN.relu.default] = lambda importer: None
     try:
         compiled(loss)
     except sc.InvalidError as error:
@@ -269,7 +269,7 @@ def a_form_that_is_not_there():
                     f"is not supported: too many positional arguments {place_of(loss)}")
         return "ok" if str(error) == expected else f"raises {error}"
     finally:
-        ops.OPS["aten.relu.default"] = before
+        ops.OPS[ops.ATEN.relu.default] = before
     return "is no error"
 
 
@@ -298,7 +298,8 @@ def remedies():
 OTHERS = {name: lambda loss=loss, text=text: told(lambda: compiled(loss), text.replace("{place}", place_of(loss)))
           for name, (loss, text) in LOSSES.items()}
 OTHERS |= {name: lambda call=call, text=text: told(call, text) for name, (call, text) in CALLS.items()}
-OTHERS |= {"remedies": remedies, "a converter that fails": a_converter_that_fails, "a form that is not there": a_form_that_is_not_there}
+OTHERS |= {"names of ops": lambda: ", ".join(ops.ABSENT) or "ok", "remedies": remedies,
+           "a converter that fails": a_converter_that_fails, "a form that is not there": a_form_that_is_not_there}
 
 SUITE = common.suite(common.Cases({}, others=OTHERS))
 

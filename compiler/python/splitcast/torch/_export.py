@@ -16,12 +16,14 @@ from splitcast.torch import _captured, _causes, _replaced, _state, ops
 from splitcast.torch._places import is_of_user, line_of, place_in, place_of
 from splitcast.torch._reading import Reading
 from splitcast.torch._watches import has_same_bits
+from splitcast.torch.ops import ATEN
 
 REPLACED = {"WeightNorm": "weight_norm", "SpectralNorm": "spectral_norm"}  # hooks, and the functions that add them
-LITERALS = ("aten.lift_fresh.default", "aten.lift_fresh_copy.default")  # the ops of tensors that a function spells out
-CHECKS = {"aten._assert_async", "aten._assert_scalar", "aten._assert_tensor_metadata", "aten.sym_constrain_range",
-          "aten.sym_constrain_range_for_size"}  # they compute nothing
-SAVED = torch.ops.aten.alias_copy.default  # see _WithLoss
+LITERALS = (ATEN.lift_fresh.default, ATEN.lift_fresh_copy.default)  # the ops of tensors that a function spells out
+CHECKS = {ATEN._assert_async, ATEN._assert_scalar, ATEN._assert_tensor_metadata, ATEN.sym_constrain_range,
+          ATEN.sym_constrain_range_for_size}  # they compute nothing
+BATCH_NORM = ATEN.batch_norm.default
+SAVED = ATEN.alias_copy.default  # see _WithLoss
 Loss = Callable[..., Any]  # of the module and of the batch's tensors by name: the loss, or a dict that has it
 _Setting = tuple[str, _state.Holder | None, Any, str]  # see Held.settings
 GRAD_MODE = "wrap_with_set_grad_enabled"  # the op that holds an inner graph, of torch.no_grad() or enable_grad()
@@ -263,9 +265,10 @@ def changes(node: torch.fx.Node) -> object:
     return node.args[0] if node.op == "call_function" and schema is not None and schema.is_mutable else None
 
 
-def packet_of(node: torch.fx.Node) -> str:
-    """The name of a node's op without that of its overload, such as "aten.add"; "None" for other functions."""
-    return str(getattr(node.target, "overloadpacket", None))
+def packet_of(node: torch.fx.Node) -> torch._ops.OpOverloadPacket | None:
+    """A node's op without its overload, such as aten.add; None for other functions."""
+    packet: torch._ops.OpOverloadPacket | None = getattr(node.target, "overloadpacket", None)
+    return packet
 
 
 def function_of(node: torch.fx.Node) -> Callable[..., Any]:
@@ -299,7 +302,7 @@ def _changes_parts(program: torch.export.ExportedProgram) -> bool:
         elif any(each in depends for each in node.all_input_nodes):
             depends.add(node)
         changed = changes(node)
-        if changed is None or str(node.target) == "aten.batch_norm.default":
+        if changed is None or node.target is BATCH_NORM:
             continue
         if not isinstance(changed, torch.fx.Node):
             return True
@@ -313,7 +316,7 @@ def _changes_parts(program: torch.export.ExportedProgram) -> bool:
 
 def _is_float(node: torch.fx.Node) -> bool:
     value = node.meta.get("val")
-    return isinstance(value, torch.Tensor) and value.dtype.is_floating_point and str(node.target) not in LITERALS
+    return isinstance(value, torch.Tensor) and value.dtype.is_floating_point and node.target not in LITERALS
 
 
 def _changes_anything(program: torch.export.ExportedProgram, node: torch.fx.Node) -> bool:
@@ -336,7 +339,7 @@ def _origin_of(node: torch.fx.Node) -> tuple[torch.fx.Node, torch.fx.Node | None
         returned = node.target._schema.returns[0].alias_info if node.target._schema.returns else None
         if returned is None:
             break
-        detach = node if str(node.target) == "aten.detach.default" else detach
+        detach = node if node.target is ATEN.detach.default else detach
         node = node.args[0]
     return node, detach
 
@@ -355,7 +358,7 @@ def _require_gradients_of_changes(program: torch.export.ExportedProgram) -> None
                                   "y + (changed - y).detach(), or change a copy")
 
     for node in program.graph.nodes:
-        is_stopped = str(node.target) in ("aten.detach.default", "aten.detach_.default")
+        is_stopped = node.target in (ATEN.detach.default, ATEN.detach_.default)
         if str(node.target) == GRAD_MODE and not node.args[0]:
             is_stopped, inner = True, graph_in(program, node)
             outer = dict(zip((each for each in inner.nodes if each.op == "placeholder"), node.args[2:]))
@@ -365,7 +368,7 @@ def _require_gradients_of_changes(program: torch.export.ExportedProgram) -> None
                 if isinstance(root, torch.fx.Node):
                     require(node, _origin_of(root)[0], "within torch.no_grad", each)
         changed = changes(node)
-        if isinstance(changed, torch.fx.Node) and str(node.target) != "aten.detach_.default":
+        if isinstance(changed, torch.fx.Node) and node.target is not ATEN.detach_.default:
             root, detach = _origin_of(changed)
             if detach is not None:
                 require(node, root, "that it shares by detach()", node)
@@ -377,7 +380,7 @@ def _require_buffers_read_from_module(program: torch.export.ExportedProgram) -> 
     """Checks that a buffer that the program changes is read as the module's: others would be as before the step."""
     buffers, signature, changed = buffers_of(program), program.graph_signature, set()
     for node in program.graph.nodes:
-        is_norm = str(node.target) == "aten.batch_norm.default" and node.args[5]
+        is_norm = node.target is BATCH_NORM and node.args[5]
         for each in node.args[3:5] if is_norm else [changes(node)]:
             root = _origin_of(each)[0] if isinstance(each, torch.fx.Node) else None
             if root is not None and is_norm and root.name in signature.inputs_to_lifted_tensor_constants:
@@ -403,18 +406,18 @@ def _functional(program: torch.export.ExportedProgram) -> torch.export.ExportedP
     detached first.
     """
     for node in list(program.graph.nodes):
-        if str(node.target) == "aten.detach_.default" and node.args[0].op != "get_attr" and _is_float(node.args[0]):
+        if node.target is ATEN.detach_.default and node.args[0].op != "get_attr" and _is_float(node.args[0]):
             raise sc.InvalidError("the model calls detach_() and changes parts of tensors in place; use detach()")
         if str(node.target) != GRAD_MODE or node.args[0]:
             continue
         for part in list(node.users):
             with program.graph.inserting_after(part):
-                detached = program.graph.call_function(torch.ops.aten.detach.default, (part,))
+                detached = program.graph.call_function(ATEN.detach.default, (part,))
             detached.meta.update(part.meta)
             part.replace_all_uses_with(detached, delete_user_cb=lambda user, made=detached: user is not made)
     program.graph_module.recompile()
     decompositions: Mapping[torch._ops.OperatorBase, Callable[..., Any]] = torch.export.default_decompositions()
-    left = {of: how for of, how in decompositions.items() if str(of) not in ops.OPS}
+    left = {of: how for of, how in decompositions.items() if of not in ops.OPS}
     functional: torch.export.ExportedProgram = program.run_decompositions(left)
     return functional
 
@@ -422,7 +425,7 @@ def _functional(program: torch.export.ExportedProgram) -> torch.export.ExportedP
 def _has_unmapped(program: torch.export.ExportedProgram) -> bool:
     """Whether there are ops without a mapping, in inner graphs, too."""
     graphs = [part.graph for part in program.graph_module.modules() if isinstance(part, torch.fx.GraphModule)]
-    return any(node.op == "call_function" and str(node.target) not in ops.OPS and str(node.target) != GRAD_MODE
+    return any(node.op == "call_function" and node.target not in ops.OPS and str(node.target) != GRAD_MODE
                for graph in graphs for node in graph.nodes)
 
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import splitcast as sc
 import torch
-from splitcast.torch.ops.table import as_type
+from splitcast.torch.ops.table import ATEN, as_type
 
-ATEN = torch.ops.aten
 PREFIX = "module."  # of names in the exported program
 
 # PyTorch gives their results no gradient: they depend on no value of their operands, or stop it.

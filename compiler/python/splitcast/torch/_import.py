@@ -27,7 +27,7 @@ TYPES = {
     torch.int64: sc.i64,
 }
 # Ops that give sizes.
-OF_SIZES = {"aten.sym_size", "aten.sym_numel", "aten.sym_stride", "aten.sym_storage_offset"} | _export.CHECKS
+OF_SIZES = {ops.ATEN.sym_size, ops.ATEN.sym_numel, ops.ATEN.sym_stride, ops.ATEN.sym_storage_offset} | _export.CHECKS
 
 
 def input_type(dtype: torch.dtype) -> sc.ElementType:
@@ -243,7 +243,7 @@ class Importer:
                 self.changed.add(each.target[len("module."):])
         for node in self.program.graph.nodes:
             changed: Sequence[object] = [_export.changes(node)]
-            if str(node.target) == "aten.batch_norm.default":
+            if node.target is _export.BATCH_NORM:
                 changed = node.args[3:5] if node.args[5] else []
             self.changed |= {buffers[each.name] for each in changed
                              if isinstance(each, torch.fx.Node) and each.name in buffers}
@@ -298,7 +298,7 @@ class Importer:
                     f"the loss reads a tensor that shares memory with '{each}' in another shape; read it from the "
                     "module instead")
         is_literal = place_of(tensor) not in self.read and all(
-            str(user.target) in _export.LITERALS for user in node.users)
+            user.target in _export.LITERALS for user in node.users)
         is_of_module = name.startswith("module.") and "lifted_tensor" not in name
         if is_literal and not is_of_module:
             return tensor.detach().clone()
@@ -321,7 +321,7 @@ class Importer:
             return self._graph_within(node)
         arguments: Any = torch.fx.node.map_arg(node.args, lambda each: self.values[each])
         keywords: Any = torch.fx.node.map_arg(dict(node.kwargs), lambda each: self.values[each])
-        function = ops.OPS.get(str(node.target))
+        function = ops.OPS.get(_export.function_of(node))
         if any(self.values[each] is _Unknown for each in node.all_input_nodes):
             if function is None and isinstance(node.target, torch._ops.OpOverload) and (
                     _export.packet_of(node) not in OF_SIZES):
@@ -340,7 +340,7 @@ class Importer:
             return _Unknown
         buffer = _export.changes(node)
         if isinstance(buffer, torch.fx.Node) and buffer in self.buffers and (
-                str(node.target) != "aten.batch_norm.default"):
+                node.target is not _export.BATCH_NORM):
             value = self._mapped(node, function, arguments, keywords)
             if value is not _Unknown:
                 self.assign(buffer, value)
@@ -418,7 +418,7 @@ class Importer:
         It can if nothing else sees that the operand changes. export() has rewritten programs in which something does.
         """
         changed = _export.changes(node)
-        if changed is None or str(node.target) == "aten.batch_norm.default":
+        if changed is None or node.target is _export.BATCH_NORM:
             return None
         if not isinstance(changed, torch.fx.Node):
             return "changes several tensors in place at once"

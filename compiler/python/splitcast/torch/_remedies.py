@@ -11,7 +11,7 @@ DECOMPOSED = "matrices are not decomposed or inverted here; compute that outside
 COMPLEX = "there are no complex numbers; hold the real and the imaginary part in a dimension"
 BITS = "bits of integers are not supported; use %, // and comparisons"
 
-# By the op's name without its overload. Other ops have OTHERWISE.
+# By the op's name without its overload, since older versions of PyTorch lack some. Other ops have OTHERWISE.
 REMEDIES = {
     **dict.fromkeys(("aten.nonzero", "aten.masked_select", "aten._unique", "aten._unique2", "aten.unique_dim",
                      "aten.unique_consecutive"), SIZES),
@@ -41,4 +41,4 @@ OTHERWISE = "no mapping; write it with other ops, or compute it outside of the s
 
 def remedy_of(node: torch.fx.Node) -> str:
     """What is wrong with an op that has no mapping, and what to write instead."""
-    return REMEDIES.get(packet_of(node), OTHERWISE)
+    return REMEDIES.get(str(packet_of(node)), OTHERWISE)

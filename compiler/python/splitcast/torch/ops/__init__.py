@@ -12,6 +12,6 @@ from splitcast.torch.ops import (  # noqa: F401 (each puts its functions into OP
     smooth,
     sums,
 )
-from splitcast.torch.ops.table import KEEPING, OPS, Function, Missing, is_integer, is_tensor
+from splitcast.torch.ops.table import ABSENT, ATEN, KEEPING, OPS, Function, Missing, is_integer, is_tensor
 
-__all__ = ["KEEPING", "OPS", "Function", "Missing", "is_integer", "is_tensor"]
+__all__ = ["ABSENT", "ATEN", "KEEPING", "OPS", "Function", "Missing", "is_integer", "is_tensor"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import splitcast as sc
 import torch
 from splitcast.torch.ops.elementwise import SMALL, rounded_towards
-from splitcast.torch.ops.table import OPS, Operand, Value, as_type, is_integer, op
+from splitcast.torch.ops.table import ATEN, OPS, Operand, Value, as_type, is_integer, op
 
 if TYPE_CHECKING:
     from splitcast.torch._import import Importer
@@ -112,7 +112,7 @@ def remainder(importer: Importer, a: Operand, b: Operand, *, towards_0: bool = F
 def div_to_integers(importer: Importer, a: Operand, b: Operand, *, rounding_mode: str | None = "floor") -> sc.Tensor:
     """The gradient is 0, as in PyTorch. Towards 0, PyTorch rounds the quotient of the result's type."""
     if rounding_mode is None:
-        quotient: sc.Tensor = OPS["aten.div.Tensor"](importer, a, b)
+        quotient: sc.Tensor = OPS[ATEN.div.Tensor](importer, a, b)
         return quotient
     a, b = [each if is_integer(each) else sc.stop_gradient(each) for each in _operands(importer, a, b, small=False)]
     dtype = importer.result_type()

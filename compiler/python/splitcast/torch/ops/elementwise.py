@@ -10,6 +10,7 @@ import splitcast as sc
 import torch
 from splitcast.torch.ops.random import dropped_features, uniform
 from splitcast.torch.ops.table import (
+    ATEN,
     OPS,
     Binary,
     Function,
@@ -45,8 +46,9 @@ def _tensors_of_result(importer: Importer, *values: Value) -> list[sc.Tensor]:
     return [as_type(importer.tensor(value), wanted) for value in values]
 
 
-def _elementwise(name: str, of_tensors: Binary, of_number: Callable[[sc.Tensor, float], sc.Tensor] | None,
-                 of_reversed: Callable[[float, sc.Tensor], sc.Tensor] | None) -> None:
+def _elementwise(name: str, overloads: Sequence[str], of_tensors: Binary,
+                 of_number: Callable[[sc.Tensor, float], sc.Tensor] | None = None,
+                 of_reversed: Callable[[float, sc.Tensor], sc.Tensor] | None = None) -> None:
     """Registers an op of two tensors, or of a tensor and a number on either side."""
 
     def apply(importer: Importer, first: Operand, second: Operand, *, alpha: float = 1) -> sc.Tensor:
@@ -54,7 +56,7 @@ def _elementwise(name: str, of_tensors: Binary, of_number: Callable[[sc.Tensor, 
         if name in ("add", "maximum") and importer.is_boolean(importer.node):  # the logical or of booleans
             return sc.maximum(*[each if is_tensor(each) else importer.constant(bool(each), sc.f32) for each in (a, b)])
         if alpha != 1:
-            b = OPS["aten.mul.Tensor"](importer, b, alpha) if is_tensor(b) else b * alpha
+            b = OPS[ATEN.mul.Tensor](importer, b, alpha) if is_tensor(b) else b * alpha
         if isinstance(a, sc.Tensor):
             if isinstance(b, sc.Tensor):
                 return of_tensors(a, b)
@@ -62,14 +64,18 @@ def _elementwise(name: str, of_tensors: Binary, of_number: Callable[[sc.Tensor, 
         assert isinstance(b, sc.Tensor)  # PyTorch computes what depends on numbers alone
         return of_tensors(importer.constant(a, b.dtype), b) if is_integer(b) or not of_reversed else of_reversed(a, b)
 
-    names = [f"aten.{name}{place}.{overload}" for place in ("", "_") for overload in ("Tensor", "Scalar")]
-    op(*names, keeps_constants=True)(apply)
+    op(*(f"aten.{overload}" for overload in overloads), keeps_constants=True)(apply)
 
 
-_elementwise("add", sc.add, lambda x, number: x + number, lambda number, x: x + number)
-_elementwise("sub", sc.sub, lambda x, number: x - number, lambda number, x: number - x)
-_elementwise("mul", sc.mul, lambda x, number: x * number, lambda number, x: x * number)
-_elementwise("div", sc.div, lambda x, number: x / number, lambda number, x: sc.pow(x, -1) * number)
+def _with_numbers(name: str) -> list[str]:
+    return [f"{name}{place}.{overload}" for place in ("", "_") for overload in ("Tensor", "Scalar")]
+
+
+_elementwise("add", _with_numbers("add"), sc.add, lambda x, number: x + number, lambda number, x: x + number)
+_elementwise("sub", _with_numbers("sub"), sc.sub, lambda x, number: x - number, lambda number, x: number - x)
+_elementwise("mul", _with_numbers("mul"), sc.mul, lambda x, number: x * number, lambda number, x: x * number)
+_elementwise("div", _with_numbers("div"), sc.div, lambda x, number: x / number,
+             lambda number, x: sc.pow(x, -1) * number)
 
 
 def _in_equal_parts(of: Binary) -> Binary:
@@ -78,16 +84,14 @@ def _in_equal_parts(of: Binary) -> Binary:
     return lambda a, b: of(a, b) if is_integer(a) else of(a, b) * 0.5 + of(b, a) * 0.5
 
 
-_elementwise("maximum", _in_equal_parts(sc.maximum), None, None)
-_elementwise("minimum", _in_equal_parts(sc.minimum), None, None)
-OPS["aten.max.other"], OPS["aten.min.other"] = OPS["aten.maximum.Tensor"], OPS["aten.minimum.Tensor"]
-OPS["aten.maximum.default"], OPS["aten.minimum.default"] = OPS["aten.max.other"], OPS["aten.min.other"]
+_elementwise("maximum", ["maximum.default", "max.other"], _in_equal_parts(sc.maximum))
+_elementwise("minimum", ["minimum.default", "min.other"], _in_equal_parts(sc.minimum))
 
 for _name, _of in (("neg", sc.neg), ("exp", sc.exp), ("log", sc.log), ("sqrt", sc.sqrt), ("tanh", sc.tanh),
                    ("sin", sc.sin), ("cos", sc.cos), ("relu", sc.relu), ("erf", sc.erf), ("abs", sc.abs),
                    ("rsqrt", sc.rsqrt), ("sigmoid", sc.sigmoid), ("silu", sc.silu)):
-    OPS[f"aten.{_name}.default"] = OPS[f"aten.{_name}_.default"] = functools.partial(
-        lambda of, importer, x: of(as_type(x, importer.result_type())), _of)
+    op(f"aten.{_name}.default", f"aten.{_name}_.default")(functools.partial(
+        lambda of, importer, x: of(as_type(x, importer.result_type())), _of))
 
 
 @op("aten.reciprocal.default")
@@ -443,7 +447,7 @@ def _compare(predicate: str) -> Function:
 for _predicate in ("eq", "ne", "lt", "le", "gt", "ge"):
     for _overload in ("Tensor", "Scalar"):
         op(f"aten.{_predicate}.{_overload}", keeps_constants=True)(_compare(_predicate))
-ne: Callable[[Importer, Operand, Operand], sc.Tensor] = OPS["aten.ne.Tensor"]
+ne: Callable[[Importer, Operand, Operand], sc.Tensor] = OPS[ATEN.ne.Tensor]
 
 
 def as_condition(importer: Importer, x: Value, node: object = None) -> sc.Tensor:
@@ -539,7 +543,7 @@ def broadcast_tensors(importer: Importer, values: Sequence[Value]) -> list[Value
 
 @op("aten.rsub.Scalar", "aten.rsub.Tensor")
 def rsub(importer: Importer, a: Operand, b: Operand, alpha: float = 1) -> sc.Tensor:
-    result: sc.Tensor = OPS["aten.sub.Tensor"](importer, b, a if alpha == 1 else a * alpha)
+    result: sc.Tensor = OPS[ATEN.sub.Tensor](importer, b, a if alpha == 1 else a * alpha)
     return result
 
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import splitcast as sc
 import torch
@@ -384,11 +384,6 @@ def split_with_sizes(importer: Importer, x: sc.Tensor, sizes: Sequence[int], dim
 def chunk(importer: Importer, x: sc.Tensor, count: int, dim: int = 0) -> list[sc.Tensor]:
     dim = positive(dim, len(x.shape))
     return split(importer, x, -(-x.shape[dim] // count), dim)
-
-
-@op("<built-in function getitem>")
-def getitem(importer: Importer, values: Any, index: int) -> Any:
-    return values[index]
 
 
 @op("aten.cat.default")

@@ -1,4 +1,4 @@
-"""The table of functions that map ATen's ops to Splitcast, by the op's name.
+"""The table of functions that map ATen's ops to Splitcast, by the op itself: an overload such as aten.add.Tensor.
 
 A function takes the importer and the node's arguments, and returns the node's value. Arguments are graph tensors
 (splitcast.Tensor), constants (torch.Tensor; PyTorch computes what depends on no input or parameter during the import),
@@ -27,7 +27,9 @@ Binary: TypeAlias = "Callable[[sc.Tensor, sc.Tensor], sc.Tensor]"
 Function: TypeAlias = Callable[..., Any]  # each has the parameters and the results of its op
 
 INVALID = "it has an operand that is not valid"  # what the graph cannot express; it has no type and no shape
-OPS: dict[str, Function] = {}
+ATEN = torch.ops.aten
+OPS: dict[Function, Function] = {operator.getitem: lambda importer, values, index: values[index]}
+ABSENT: list[str] = []  # names of ops that this version of PyTorch does not have
 KEEPING: set[Function] = set()  # those that get constants as torch.Tensor, not as graph tensors
 Registered = TypeVar("Registered", bound=Function)
 
@@ -37,15 +39,23 @@ class Missing(Exception):
 
 
 def op(*names: str, keeps_constants: bool = False, **differences: object) -> Callable[[Registered], Registered]:
-    """Registers a function for these ops. keeps_constants: it gets constants as torch.Tensor, not as graph tensors.
-    differences: keyword arguments that it gets for these ops, by which they differ from others that it has."""
+    """Registers a function for these ops, by their names, since older versions of PyTorch lack some.
+
+    keeps_constants: it gets constants as torch.Tensor, not as graph tensors. differences: keyword arguments that it
+    gets for these ops, by which they differ from others that it has.
+    """
 
     def add(function: Registered) -> Registered:
         of_these: Function = functools.partial(function, **differences) if differences else function
         if keeps_constants:
             KEEPING.add(of_these)
         for name in names:
-            OPS[name] = of_these
+            packet, overload = name.removeprefix("aten.").split(".")
+            found = getattr(getattr(ATEN, packet, None), overload, None)
+            if found is None:
+                ABSENT.append(name)
+            else:
+                OPS[found] = of_these
         return function
 
     return add
