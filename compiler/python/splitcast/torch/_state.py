@@ -245,7 +245,9 @@ class Watched:
             if parameter.requires_grad != before:
                 now, then = ("frozen", "trained") if before else ("trained", "frozen")
                 raise sc.InvalidError(
-                    f"parameter '{name}' is {now}, but it was {then} when the model was compiled; compile again")
+                    f"parameter '{name}' is {now}, but it was {then} when the model was compiled: write_back() and "
+                    "save() to a file, compile again with a new optimizer, and load(file, strict=False), which keeps "
+                    "momentum and the like")
 
     @property
     def follows_rates(self) -> bool:
