@@ -1,7 +1,7 @@
 //===- GraphGenerator.h - Random training graphs ------------------------------------===//
 //
 // From a seed it generates a module at the global level, like one that a user writes, and an experiment: inputs,
-// variables and calls. A quarter of the seeds have structured graphs: see Kinds.h. All data of the others are small
+// variables and calls. A fifth of the seeds have structured graphs: see Kinds.h. All data of the others are small
 // integers. Their graphs have
 //
 //   placements   2, 3 and 4 ranks; meshes [n], [2, 2], with axes of size 1, with ranks in another order

@@ -266,7 +266,7 @@ GeneratedGraph wideAddends(Random &random, MLIRContext &context) {
 // One of them
 //===----------------------------------------------------------------------===//
 
-constexpr int kPercent = 25; ///< of all seeds
+constexpr int kPercent = 20; ///< of all seeds
 
 using Kind = GeneratedGraph (*)(Random &, MLIRContext &);
 

@@ -1,6 +1,6 @@
 //===- Kinds.h - Structured graphs -----------------------------------------------------===//
 //
-// Free graphs (FunctionBuilder.h) hold everything, but rarely together what users have together. A quarter of all seeds
+// Free graphs (FunctionBuilder.h) hold everything, but rarely together what users have together. A fifth of all seeds
 // have models, each with a step that mostly runs twice, of one of the first five kinds. An eighth of the others have
 // one of the last two beside their graph (generateBeside).
 //
