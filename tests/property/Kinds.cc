@@ -28,13 +28,17 @@ using sbp::Shape;
 /// A residual stream [samples, positions, width] and what is added to it.
 class BlockBuilder {
 public:
+  /// Whether the last biases are split, and all else is whole: then a function of the residual stream, such as the tanh
+  /// before the pooling, is computed in parts or whole, as its uses want it.
+  const bool isStreamSplitAlone;
+
   BlockBuilder(KindBuilder &kind, Shape stream)
-      : kind(kind), random(kind.random), stream(std::move(stream)), rows({this->stream[0] * this->stream[1], width()}) {
-  }
+      : isStreamSplitAlone(kind.random.chance(75)), kind(kind), random(kind.random), stream(std::move(stream)),
+        rows({this->stream[0] * this->stream[1], width()}) {}
 
   Tensor block(const Tensor &x, const std::string &name) {
     Tensor matrix = reshape(normalized(x, name), rows);
-    Tensor addend = random.chance(60) ? attentionOf(matrix, name) : twoLayers(matrix, name);
+    Tensor addend = random.chance(isStreamSplitAlone ? 85 : 60) ? attentionOf(matrix, name) : twoLayers(matrix, name);
     return add(x, reshape(addend, stream));
   }
   /// The head. Layers of as many outputs may share a bias.
@@ -43,8 +47,9 @@ public:
     Tensor y = matmul(x, kind.variable(name + ".weight", shape, ofWeight(splitDim), kind.tenths()));
     if (!random.chance(percentBias))
       return y;
-    const std::string owner = random.chance(25) ? absl::StrCat("tied", outputs) : name;
-    return add(y, kind.variable(owner + ".bias", {outputs}, kind.maybeSplit(0, percentBias), kind.tenths()));
+    const std::string owner = random.chance(isStreamSplitAlone ? 0 : 25) ? absl::StrCat("tied", outputs) : name;
+    const int percent = !isStreamSplitAlone ? percentBias : percentBias == kMostly ? 100 : 0;
+    return add(y, kind.variable(owner + ".bias", {outputs}, kind.maybeSplit(0, percent), kind.tenths()));
   }
 
 private:
@@ -57,7 +62,8 @@ private:
     if (random.chance(70))
       return x;
     const std::string owner = random.chance(30) ? "tied" : name;
-    Tensor scale = kind.variable(owner + ".scale", {width()}, kind.maybeSplit(0, 40), kind.tenths());
+    const Layout layout = kind.maybeSplit(0, isStreamSplitAlone ? 0 : 40);
+    Tensor scale = kind.variable(owner + ".scale", {width()}, layout, kind.tenths());
     return random.chance(50) ? rmsNorm(x, scale, 0.1) : mul(x, scale);
   }
   Tensor attentionOf(const Tensor &matrix, const std::string &name) {
@@ -81,7 +87,7 @@ private:
 
   KindBuilder &kind;
   Random &random;
-  const bool hasSplitWeights = random.chance(40); // else only vectors are split
+  const bool hasSplitWeights = !isStreamSplitAlone && random.chance(40); ///< else only vectors are split
   Shape stream, rows;
 };
 
@@ -103,7 +109,7 @@ GeneratedGraph recomputedBlocks(Random &random, MLIRContext &context) {
   const int64_t count = random.chance(65) ? 1 : 2;
   for (int64_t i = 0; i < count; ++i)
     x = blocks.block(x, absl::StrCat("h.", i));
-  Tensor pooled = mean(random.chance(70) ? tanh(x) : x, {1});
+  Tensor pooled = mean(random.chance(blocks.isStreamSplitAlone ? 95 : 70) ? tanh(x) : x, {1});
   Tensor outputs = blocks.linear(pooled, "head", random.between(2, 6), 1);
   Tensor loss = lossOf(kind, pooled, outputs, split(0));
   kind.minimize(loss, randomOptimizer(random), someNorm(random));
