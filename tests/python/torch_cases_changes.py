@@ -198,7 +198,7 @@ CHANGES: dict[str, tuple[Callable[[Scene], Any], str | None]] = {  # None: as ea
     "frozen and thawed": (lambda s: s.model.l.weight.requires_grad_(False).requires_grad_(True), None),
     "another parameter": (lambda s: setattr(s.model.l, "weight", nn.Parameter(torch.eye(4))),
                           "l.weight is another Parameter .* copy the new values"),
-    "another part": (lambda s: setattr(s.model, "l", nn.Linear(4, 4)), "l is a Linear"),
+    "another part": (lambda s: setattr(s.model, "l", nn.Linear(4, 4)), "l is another Linear than"),
     "a parametrization": (lambda s: nn.utils.parametrizations.weight_norm(s.model.l), "l"),
     "a part's hook": (lambda s: s.model.l.register_forward_hook(lambda *given: None), "'l' has other forward hooks"),
     "a teacher's hook": (lambda s: s.teacher.register_forward_pre_hook(lambda *given: None), "other forward hooks"),

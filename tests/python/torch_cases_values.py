@@ -409,7 +409,7 @@ def of_the_loss() -> str:
     said = refused("is emptied", optimizer.state.clear)
     optimizer.state = collections.defaultdict(dict)
     said = said if said != "ok" else refused("a new state", lambda: trainer.step(batch))
-    jvp = refused("jvp of a module", lambda: compiled(line(), lambda m, x: torch.func.jvp(
+    jvp = refused("torch.func of a function.*write the formula", lambda: compiled(line(), lambda m, x: torch.func.jvp(
         lambda z: z.softmax(-1), (m(x),), (torch.ones_like(x),))[1].sum()))
     return "PyTorch is not as it was" if type(within(eager, X, labels)) is not torch.Tensor else (
         said if said != "ok" else jvp)

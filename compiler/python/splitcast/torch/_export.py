@@ -173,12 +173,13 @@ def _require_no_functorch(program: torch.export.ExportedProgram) -> None:
     for node in program.graph.nodes:
         if str(getattr(node.target, "__module__", None)).startswith(("torch._C._functorch", "torch._functorch")):
             raise sc.InvalidError(
-                f"torch.func of a function is not supported, torch.func.jvp of a module is{place_in(node)}")
+                "torch.func of a function is not supported; write the formula of the gradient in the loss" +
+                place_in(node))
 
 
 TRACED, CHANGED = "constant's list", "is mutated in the forward method"  # in PyTorch's errors
-_GRADIENTS = "Gradients that the loss computes itself, as by torch.autograd.grad or torch.func.jacrev, are not " \
-             "supported but for simple ones; torch.func.jvp of a module is."
+_GRADIENTS = "Gradients that the loss computes itself, as by torch.autograd.grad or torch.func.jacrev, are supported " \
+             "for parameters and simple models alone; write the formula of the gradient in the loss."
 
 
 def _cause_of(error: Exception) -> str:
@@ -193,6 +194,7 @@ def _cause_of(error: Exception) -> str:
         return "the loss changes a tensor in place that is not part of the exported graph; make it a buffer of the " \
                f"model, or change a copy of it, tensor.clone(){_place_of(error)}"
     elif TRACED in text:
+        text = text.split(". ")[0] + "."
         cure = "\nEither a cache, such as functools.lru_cache or a global dict, has kept a tensor that was made as " \
                "the loss was traced: empty it, and compute the loss once before compile(), so that it holds values. " \
                f"Or: {_GRADIENTS}"

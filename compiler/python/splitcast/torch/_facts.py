@@ -25,6 +25,7 @@ import numpy as np
 import splitcast as sc
 import torch
 from splitcast._splitcast import _have_entries, _have_lengths
+from splitcast.torch._again import AGAIN
 from splitcast.torch._code import DYNAMIC, globals_of, texts_of
 from splitcast.torch._contents import (
     OWN,
@@ -47,6 +48,7 @@ CODE_LEAVES = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescri
                staticmethod, functools.cached_property)
 # What is compared by its contents may have attributes, too, unless it is of one of Python's plain types.
 BY_CONTENTS = (*SIMPLE, torch.Tensor, np.ndarray, list, tuple, dict, set, frozenset, collections.deque)
+CODE = (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType, types.MethodType, torch.nn.Module)
 PLAIN = {bool, int, float, complex, str, bytes, type(None), list, tuple, dict, set, frozenset, range, slice}
 
 
@@ -96,21 +98,24 @@ class Facts:
         if self._walk.is_unchanged():
             return
         now = _Walk(self)
-        for name, fact in self._walk.facts.items():
-            new = now.facts.get(name)
-            if new is None or differs(new.value, fact.value):
-                raise _changed(name, fact, "not there any more" if new is None else _shown(new.value))
-        for name, fact in now.facts.items():
-            if name not in self._walk.facts:
+        before, after = self._walk.facts, now.facts
+        for name, fact in before.items():
+            if name in after and differs(after[name].value, fact.value):
+                raise _changed(name, fact, _shown(after[name].value))
+        for name, fact in after.items():  # before those that are missing, which it may hide, as a new forward does
+            if name not in before:
                 raise _changed(name, dataclasses.replace(fact, value=Absent), _shown(fact.value))
+        for name, fact in before.items():
+            if name not in after:
+                raise _changed(name, fact, "not there any more")
         for name, tensor in now.tensors.items():
-            before = self.tensors[name]
-            if tensor is before:
+            old = self.tensors[name]
+            if tensor is old:
                 continue
-            same = next((other for other, each in now.tensors.items() if each is before), None)
+            same = next((other for other, each in now.tensors.items() if each is old), None)
             if same is not None:
                 raise _changed(name, Fact((_Walk, f"the same tensor as {same}"), ""), "another tensor")
-            values(name, before, tensor)
+            values(name, old, tensor)
         self._walk = now
         self.tensors = now.tensors
 
@@ -118,27 +123,29 @@ class Facts:
 def _shown(value: object) -> str:
     if isinstance(value, tuple) and len(value) == 2 and value[0] is _Walk:
         return str(value[1])
-    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType, types.MethodType)):
+    if isinstance(value, CODE) and not isinstance(value, torch.nn.Module):
         return f"{getattr(value, '__qualname__', getattr(value, '__name__', value))}"
     return reprlib.repr(value) if not isinstance(value, torch.nn.Module) else f"a {type(value).__name__}"
 
 
 def _changed(name: str, fact: Fact, now: str) -> sc.InvalidError:
+    name = name.rstrip("'")  # see _Walk._add
     if name.rpartition(".")[2] == "training":
         part = name.rpartition(".")[0]
         mode = {True: "training", False: "evaluation"}
         was, is_ = mode[bool(fact.value)], mode[not fact.value]
         what = f"part '{part}'" if part else "the model"
         return sc.InvalidError(f"{what} is in {is_} mode, but it was in {was} mode when the model was compiled; call "
-                               f"{'train' if fact.value else 'eval'}() of it before the step, or compile again")
+                               f"{'train' if fact.value else 'eval'}() of it before the step, or {AGAIN}")
     if isinstance(fact.value, _Same) and fact.value.is_tensor:
         return sc.InvalidError(f"{name} is another Parameter than when the model was compiled, whose values the step "
                                "would still use; copy the new values into that one (copy_(), load_state_dict() without "
-                               "assign=True), or compile again with a new optimizer")
+                               f"assign=True), or {AGAIN}")
     was = "was not there" if fact.value is Absent else f"was {_shown(fact.value)}"
-    return sc.InvalidError(f"{name} is {now}, but it {was} when the model was compiled, which the step would still "
-                           f"use{fact.where}; make it a buffer or an input of the batch, or call write_back() and "
-                           "compile again")
+    what = f"{name} is {now}, but it {was} when" if was != f"was {now}" else (
+        f"{name} is another {now.removeprefix('a ')} than when")
+    cure = "" if isinstance(fact.value, CODE) else "make it a buffer or an input of the batch, or "
+    return sc.InvalidError(f"{what} the model was compiled, which the step would still use{fact.where}; {cure}{AGAIN}")
 
 
 class _Walk:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import splitcast as sc
 import torch
+from splitcast.torch._again import AGAIN
 from splitcast.torch._constants import Constants, Origin
 from splitcast.torch._origins import origin_of_module
 from splitcast.torch._watches import Watch, Watches, has_same_bits, memory_of, place_of
@@ -180,14 +181,14 @@ class Following:
         """The user has put another tensor in the place of one that tracing has read, such as a buffer of the model."""
         if not _has_place(now) or now.dtype != before.dtype or now.shape != before.shape:
             raise sc.InvalidError(f"{name} is a tensor {now.dtype} {tuple(now.shape)}, but it was {before.dtype} "
-                                  f"{tuple(before.shape)} when the model was compiled; compile again")
+                                  f"{tuple(before.shape)} when the model was compiled; {AGAIN}")
         tensors = self._all_tensors()
         for watch in [each for watches in (self._watches, self._origins) for each in watches.all]:
             if watch.tensor is not before and place_of(watch.tensor) != place_of(before):
                 continue
             if watch.name in self._names and tensors.get(watch.name) is not now:
                 raise sc.InvalidError(f"{name} is another tensor, but it was '{watch.name}' of the model when that was "
-                                      "compiled; compile again")
+                                      f"compiled; {AGAIN}")
             self._swap(watch, now)
 
     def _swap(self, watch: Watch, now: torch.Tensor) -> None:
@@ -207,7 +208,7 @@ class Following:
         now, known = watch.tensor.detach(), watch.known
         if now.dtype != known.dtype or now.shape != known.shape:
             raise sc.InvalidError(f"'{watch.name}' of the model is {now.dtype} {tuple(now.shape)}, but it was "
-                                  f"{known.dtype} {tuple(known.shape)} when the model was compiled; compile again")
+                                  f"{known.dtype} {tuple(known.shape)} when the model was compiled; {AGAIN}")
         if variable in self._changing and any(
                 stride == 0 and extent > 1 for stride, extent in zip(now.stride(), now.shape)):
             raise sc.InvalidError(f"'{watch.name}' of the model repeats elements of its memory, as by expand(), and "
@@ -237,7 +238,7 @@ class Following:
             if now.dtype != watch.known.dtype or now.shape != watch.known.shape:
                 raise sc.InvalidError(f"the tensor {watch.name} is {now.dtype} {tuple(now.shape)}, but it was "
                                       f"{watch.known.dtype} {tuple(watch.known.shape)} when the model was compiled; "
-                                      "compile again")
+                                      + AGAIN)
             origin.tensor = now  # which may be in other memory
             found.append(origin)
         return found
@@ -258,7 +259,7 @@ class Following:
         if values is None:
             raise sc.InvalidError(f"the elements of {', '.join(origin.name for origin in changed)} are others than "
                                   "when the model was compiled, in a way that its graph cannot hold, since rows of "
-                                  "what follows from them were equal then; compile again")
+                                  f"what follows from them were equal then; {AGAIN}")
         return values
 
     def _all_tensors(self) -> dict[str, torch.Tensor]:
@@ -283,10 +284,10 @@ class Following:
         for names in now + self._shared:
             if names not in now:
                 raise sc.InvalidError(f"parameters {', '.join(names)} do not share their memory any more, but did when "
-                                      "the model was compiled; compile again")
+                                      f"the model was compiled; {AGAIN}")
             if names not in self._shared and len(names) > 1:
                 raise sc.InvalidError(f"parameters {', '.join(names)} share their memory now, but did not when the "
-                                      "model was compiled; compile again")
+                                      f"model was compiled; {AGAIN}")
 
     # ---- What steps change ----
 
@@ -440,7 +441,7 @@ def require_given_to(module: torch.nn.Module) -> None:
 
 def _is_baked(name: str) -> sc.InvalidError:
     return sc.InvalidError(f"the tensor {name} has other elements than when the model was compiled, which decide what "
-                           "is in the graph; give it as an input of the batch, or compile again")
+                           f"is in the graph; give it as an input of the batch, or {AGAIN}")
 
 
 def partition_of(tensors: dict[str, torch.Tensor]) -> list[list[str]]:

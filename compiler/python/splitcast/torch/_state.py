@@ -16,7 +16,9 @@ import torch
 import torch.nn.modules.module as _hooks_of_modules
 import torch.utils._pytree as pytree
 from numpy.typing import NDArray
+from splitcast.torch._again import AGAIN
 from splitcast.torch._contents import OWN, differs, named
+from splitcast.torch._places import place_of
 from splitcast.torch._purity import Kept
 from splitcast.torch._watches import Watches
 from torch.utils.hooks import RemovableHandle
@@ -87,13 +89,13 @@ class Held:
                     saved.append((named(name, key), holder, key))
                 elif (isinstance(old, NUMBERS) and differs(value, old)) or (
                         _version_of(value) != version if value is old else isinstance(old, torch.Tensor)):
-                    raise _changes(named(name, key))
+                    raise _changes(self._module, named(name, key))
         for name, (old, _) in before.items():
             if isinstance(old, NUMBERS + (torch.Tensor,)):
-                raise _changes(name)
+                raise _changes(self._module, name)
         changed = self._kept.changed()
         if changed is not None:
-            raise _changes(changed[0].lstrip("."))
+            raise _changes(self._module, changed[0].lstrip("."))
         return saved
 
     def restore(self) -> None:
@@ -116,14 +118,15 @@ def _version_of(value: object) -> int:
     return value._version if isinstance(value, torch.Tensor) else 0
 
 
-def _changes(name: str) -> sc.InvalidError:
+def _changes(module: torch.nn.Module, name: str) -> sc.InvalidError:
     part, _, attribute = name.rpartition(".")
     if part and attribute == "training":
         return sc.InvalidError(f"part '{part}' is made, replaced or set to another mode while the loss is computed, "
                                "which is not part of the exported graph; do it before compile()")
+    owner = max((each for each, _ in module.named_modules() if not each or name.startswith(f"{each}.")), key=len)
     return sc.InvalidError(
-        f"{name} changes while the loss is computed, but it is not part of the exported graph; make it a buffer, or "
-        "set it before compile()")
+        f"{name} changes while the loss is computed, but it is not part of the exported graph; make it a buffer: "
+        f"a tensor that forward() changes in place{place_of(type(module.get_submodule(owner)).forward)}")
 
 
 class Hooks:
@@ -153,7 +156,7 @@ class Hooks:
         for name, place in self._places().items():
             if list(getattr(*place).values()) != self._traced.get(name, []):
                 raise sc.InvalidError(f"part '{name.rpartition(':')[0]}' has other forward hooks than when the model "
-                                      "was compiled, which the step would still call; compile again")
+                                      f"was compiled, which the step would still call; {AGAIN}")
         self._number = RemovableHandle.next_id
 
     def _places(self) -> dict[str, tuple[object, str]]:
@@ -245,9 +248,7 @@ class Watched:
             if parameter.requires_grad != before:
                 now, then = ("frozen", "trained") if before else ("trained", "frozen")
                 raise sc.InvalidError(
-                    f"parameter '{name}' is {now}, but it was {then} when the model was compiled: write_back() and "
-                    "save() to a file, compile again with a new optimizer, and load(file, strict=False), which keeps "
-                    "momentum and the like")
+                    f"parameter '{name}' is {now}, but it was {then} when the model was compiled: {AGAIN}")
 
     @property
     def follows_rates(self) -> bool:
@@ -292,18 +293,18 @@ class Watched:
         if len(groups) != len(self._groups):
             raise sc.InvalidError(
                 f"the optimizer has {len(groups)} parameter groups, but it had {len(self._groups)} when the model was "
-                "compiled; compile again")
+                f"compiled; {AGAIN}")
         for number, (group, before) in enumerate(zip(groups, self._groups)):
             for key, value in before.items():
                 now = _plain(group.get(key))
                 if now != value and not (key == "lr" and number in self._rates):
                     raise sc.InvalidError(
                         f"{key} of group {number} of the optimizer is {now!r}, but it was {value!r} when the model was "
-                        "compiled; its values are read only then, except learning rates without schedule=; compile "
-                        "again" + (f", or give the scheduler {CYCLES}" if key in ("betas", "momentum") else ""))
+                        "compiled; its values are read only then, except learning rates without schedule=; " +
+                        (f"give the scheduler {CYCLES}, or " if key in ("betas", "momentum") else "") + AGAIN)
         if not self._have_members():
             raise sc.InvalidError("the optimizer's groups have other parameters than when the model was compiled; "
-                                  "compile again")
+                                  + AGAIN)
         if self._optimizer is not None and self._optimizer.state is not self._state:
             if self._has_sums():
                 raise sc.InvalidError(f"the optimizer has a new state, but {WHERE_STATE_IS}")

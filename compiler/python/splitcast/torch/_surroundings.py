@@ -4,6 +4,7 @@ from __future__ import annotations
 import splitcast as sc
 import torch
 from splitcast.torch import _causes
+from splitcast.torch._again import AGAIN
 
 
 class Surroundings:
@@ -21,7 +22,7 @@ class Surroundings:
         _causes.require_no_autocast("step()" if trains else "evaluate()")
         if (now := torch.get_default_dtype()) != self._default:
             raise sc.InvalidError(f"the default type is {now}, but it was {self._default} when the model was "
-                                  "compiled; set it back by torch.set_default_dtype, or compile again")
+                                  f"compiled; set it back by torch.set_default_dtype, or {AGAIN}")
         if trains and not torch.is_grad_enabled():
             raise sc.InvalidError("a step is taken where gradients are off (torch.no_grad or inference_mode), in which "
                                   "eager PyTorch could not train; call step() outside of that block")
