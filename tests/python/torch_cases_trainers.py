@@ -121,6 +121,18 @@ def runs_of_a_class() -> str:
     return "ok" if Run().losses() == wanted else "the second run has other losses"
 
 
+def threads_of_pytorch() -> str:
+    """PyTorch's own ops have the threads that the program gave them, whatever steps use."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    trainer = made(Small())
+    trainer.step({"x": rows_of(X)})
+    trainer.evaluate({"x": rows_of(X)})
+    found = torch.get_num_threads()
+    torch.set_num_threads(before)
+    return "ok" if found == 3 else f"PyTorch has {found} threads, not 3"
+
+
 def newer_values() -> str:
     """What one trainer loads after another's step is another value than the step's, be it the model's own."""
     model = Small()
@@ -261,6 +273,7 @@ SUITE = Suite({
     "parameters that begin later": parameters_that_begin_later,
     "values of another trainer": values_of_another_trainer, "newer values": newer_values,
     "values of a dropped trainer": values_of_a_dropped_trainer, "runs of a class": runs_of_a_class,
+    "threads of PyTorch": threads_of_pytorch,
     "values written back": values_written_back,
     "sums of an optimizer": sums_of_an_optimizer, "one optimizer of two trainers": one_optimizer_of_two_trainers,
     "entries of tied parameters": entries_of_tied_parameters, "a value as it was": a_value_as_it_was,

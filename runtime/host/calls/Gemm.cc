@@ -1,11 +1,10 @@
 #include "runtime/host/calls/Gemm.h"
 
+#include "runtime/host/calls/OneDnn.h"
+
 #include "absl/strings/str_cat.h"
 
 #include <dnnl.h>
-
-// This is libgomp's function, which oneDNN uses. clang has no <omp.h>.
-extern "C" void omp_set_num_threads(int threads);
 
 namespace splitcast::runtime {
 namespace {
@@ -27,9 +26,7 @@ absl::Status Gemm::multiply(const char *what, const float *a, const float *b, fl
     scaleRows(*this, c);
     return absl::OkStatus();
   }
-  // The number of threads is a setting of the calling thread, which other
-  // libraries may have changed.
-  omp_set_num_threads(1);
+  const onednn::OneThread alone;
   dnnl_status_t status = dnnl_sgemm(transposeA ? 'T' : 'N', transposeB ? 'T' : 'N', m, n, k, static_cast<float>(alpha),
                                     a, lda, b, ldb, static_cast<float>(beta), c, ldc);
   if (status == dnnl_out_of_memory)

@@ -4,12 +4,15 @@
 
 #include <string>
 
-// This is libgomp's function, which oneDNN uses. clang has no <omp.h>.
+// These are libgomp's functions, which oneDNN uses. clang has no <omp.h>.
 extern "C" void omp_set_num_threads(int threads);
+extern "C" int omp_get_max_threads();
 
 namespace splitcast::runtime::onednn {
 
-void useOneThread() { omp_set_num_threads(1); }
+OneThread::OneThread() : before(omp_get_max_threads()) { omp_set_num_threads(1); }
+
+OneThread::~OneThread() { omp_set_num_threads(before); }
 
 dnnl_engine_t engine() {
   static const dnnl_engine_t made = [] {

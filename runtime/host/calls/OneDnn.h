@@ -22,9 +22,19 @@ template <typename T> using Owned = std::unique_ptr<T, Destroy>;
 /// Returns oneDNN's engine for the CPU, which is made once, or null if oneDNN could not make it.
 dnnl_engine_t engine();
 
-/// Makes oneDNN do its next work for the calling thread on this thread alone, and choose algorithms for one thread.
-/// Call it before making a description and before running a primitive.
-void useOneThread();
+/// While it exists, oneDNN works for the calling thread on this thread alone, and chooses algorithms for one thread:
+/// have one while a description is made and while a primitive runs. The number of threads is a setting of the calling
+/// thread, which other libraries of the process read and set, too; the destructor puts back what it was.
+class OneThread {
+public:
+  OneThread();
+  ~OneThread();
+  OneThread(const OneThread &) = delete;
+  OneThread &operator=(const OneThread &) = delete;
+
+private:
+  const int before;
+};
 
 /// Converts oneDNN's status. An error names `what`, the library call, and `step`, what oneDNN was doing.
 absl::Status statusOf(const char *what, const char *step, dnnl_status_t status);

@@ -43,7 +43,7 @@ public:
   Convolution(const char *what, const ConvolutionSizes &sizes) : what(what), sizes(sizes) {}
 
   absl::Status build() {
-    onednn::useOneThread();
+    const onednn::OneThread alone;
     Steps steps;
     steps.then([&] { return dnnl_stream_create(ownerOf(stream), engine(), dnnl_stream_default_flags); });
     steps.then([&] { return describeOperands(); });
@@ -55,7 +55,7 @@ public:
   }
 
   absl::Status run(const float *first, const float *second, float *result, std::byte *scratch) override {
-    onednn::useOneThread();
+    const onednn::OneThread alone;
     Steps steps;
     // oneDNN takes pointers to mutable data even for what it only reads.
     const std::array<std::pair<Operand *, float *>, 3> bound = {std::pair(operands()[0], const_cast<float *>(first)),

@@ -14,9 +14,9 @@ namespace splitcast::runtime {
 namespace {
 
 using onednn::engine;
+using onednn::OneThread;
 using onednn::Owned;
 using onednn::statusOf;
-using onednn::useOneThread;
 
 constexpr int64_t kLine = 64; ///< bytes per cache line
 
@@ -28,7 +28,7 @@ public:
         type(type == ElementType::BF16 ? dnnl_bf16 : dnnl_f32) {}
 
   absl::Status build() {
-    useOneThread();
+    const OneThread alone;
     dnnl_memory_desc_t a, b, c;
     dnnl_status_t status = describe(a, gemm.m, gemm.k, gemm.lda, gemm.transposeA);
     if (status == dnnl_success)
@@ -77,7 +77,7 @@ public:
   }
 
   absl::Status multiply(const void *a, const void *b, void *c) override {
-    useOneThread();
+    const OneThread alone;
     dnnl_status_t status = dnnl_success;
     const int64_t ownBytes = bytesOfOwnResult();
     std::byte *own = scratchOfThread(scratchBytes());

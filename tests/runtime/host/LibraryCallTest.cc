@@ -6,6 +6,10 @@
 #include <cstring>
 #include <random>
 
+// These are libgomp's functions: see OneDnn.cc.
+extern "C" void omp_set_num_threads(int threads);
+extern "C" int omp_get_max_threads();
+
 namespace splitcast::runtime {
 namespace {
 
@@ -167,6 +171,19 @@ TEST_F(LibraryCallTest, MatmulIsExactWithTwoThreads) {
 }
 
 // Slices of buckets begin at any multiple of 4 bytes, and where differs from stage to stage: bits must not.
+// A program's other libraries, such as PyTorch, go by the number of threads that it has set.
+TEST_F(LibraryCallTest, TheThreadsOfOtherLibrariesStayAsTheyAre) {
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(3);
+  for (const char *type : {"f32", "bf16", "f64"})
+    for (int64_t rows : {1, 64, 300}) // of the primitive and of sgemm
+      ASSERT_TRUE(call("matmul", matmulConfig(rows, 32, 64, false, false, type)).ok());
+  expectExactProduct<float>(32, 64, 16, false, true, "f32");
+  expectExactProduct<float>(300, 64, 16, true, false, "f32");
+  EXPECT_EQ(omp_get_max_threads(), 3);
+  omp_set_num_threads(before);
+}
+
 TEST_F(LibraryCallTest, MatmulDoesNotDependOnAddresses) {
   for (int threads : {1, 2}) {
     device = createHostDevice({threads, "", false});
