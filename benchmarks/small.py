@@ -175,6 +175,7 @@ def compared(name: str, rounds: int, steps: int) -> bool:
     last: dict[str, float] = {}
     for turn in range(rounds + 1):
         for side, step in sides.items():
+            time.sleep(0.1)  # until threads of the side before, which wait for more work, sleep
             for number in range(steps):
                 begin = time.perf_counter()
                 last[side] = step(batches[number % len(batches)])
