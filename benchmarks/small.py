@@ -4,9 +4,11 @@
 
 PYTHON is a Python that has PyTorch and NumPy. Each side trains a copy of the same model on the same batches; a round is
 so many steps of each side, one side after the other, so that other load slows all. The first round is not counted. It
-prints the median and the least milliseconds per step, and how often ours takes place in the time of each. The exit
-status is 1 if one of the first five losses of ours is more than 1e-4 away from eager's (relative). torch.compile needs a C++ compiler.
-All sides use as many threads as the process may use processors: `taskset -c 0` before it leaves one.
+prints the median and the least milliseconds per step, and how many steps of ours fit into one of each side. The exit
+status is 1 if one of the first five losses of ours is more than 1e-4 away from eager's (relative).
+
+torch.compile needs a C++ compiler. All sides use as many threads as the process may use processors: `taskset -c 0`
+before the command leaves one.
 """
 from __future__ import annotations
 
