@@ -126,8 +126,9 @@ TEST_F(SmallCallsTest, TheDeviceKnowsTheScratchOfTheLargestProduct) {
   };
   EXPECT_EQ(threads->scratchBytes(), 0);
   EXPECT_EQ(need(2, 3, 5), 2 * 4 * (2 * 5 + 5 * 3 + 2 * 3));
-  EXPECT_EQ(need(300, 600, 2000), 2 * 4 * (256 * 1024 + 1024 * 512 + 256 * 512));
-  EXPECT_EQ(need(2, 3, 5), 2 * 4 * (256 * 1024 + 1024 * 512 + 256 * 512));
+  // Of a block of 128 columns, which needs tiles of at most 256 rows and 1024 sums.
+  EXPECT_EQ(need(300, 600, 2000), 2 * 4 * (256 * 1024 + 1024 * 128 + 256 * 128));
+  EXPECT_EQ(need(2, 3, 5), 2 * 4 * (256 * 1024 + 1024 * 128 + 256 * 128));
 }
 
 // Sizes below a tile, above one in each direction, and none at all.
