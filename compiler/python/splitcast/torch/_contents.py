@@ -37,6 +37,10 @@ class Absent:
     """The value of what is not there."""
 
 
+class Guarded(dict[Any, Any]):
+    """A dict of ours whose methods raise where the user reads it: tracing reads it by those of dict."""
+
+
 def named(*parts: object) -> str:
     """The parts of a name, without empty ones."""
     return ".".join(str(part) for part in parts if part != "")
@@ -103,9 +107,9 @@ def numbers_of(value: Any) -> object | None:
 
 def entries_of(value: Any) -> dict[Any, Any] | None:
     """What a container of any library holds; None if the value is none whose contents are known."""
-    if isinstance(value, dict):
-        return dict(dict.items(value))  # not by methods of its class, which may do anything
-    if isinstance(value, (types.MappingProxyType, collections.ChainMap, collections.UserDict,
+    if isinstance(value, Guarded):
+        return dict(dict.items(value))
+    if isinstance(value, (dict, types.MappingProxyType, collections.ChainMap, collections.UserDict,
                           weakref.WeakValueDictionary, weakref.WeakKeyDictionary)):
         return dict(value)
     if isinstance(value, (list, tuple, collections.deque, collections.UserList)):
@@ -171,8 +175,10 @@ def holds_tensor(value: Any, depth: int = 3) -> bool:
         return True
     if depth == 0 or isinstance(value, SIMPLE):
         return False
-    inner = entries_of(value) if isinstance(value, (Mapping, list, tuple)) else None
-    return any(holds_tensor(each, depth - 1) for each in itertools.islice((inner or {}).values(), 1000))
+    if isinstance(value, Guarded):
+        value = list(dict.values(value))
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    return any(holds_tensor(each, depth - 1) for each in itertools.islice(inner, 1000))
 
 
 def holds_traced(value: Any, depth: int = 4) -> bool:

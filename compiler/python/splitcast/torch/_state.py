@@ -17,7 +17,7 @@ import torch.nn.modules.module as _hooks_of_modules
 import torch.utils._pytree as pytree
 from numpy.typing import NDArray
 from splitcast.torch._again import AGAIN
-from splitcast.torch._contents import OWN, differs, named
+from splitcast.torch._contents import OWN, Guarded, differs, named
 from splitcast.torch._places import place_of
 from splitcast.torch._purity import Kept
 from splitcast.torch._watches import Watches
@@ -368,7 +368,7 @@ def _refusal_of(watched: weakref.ref[Watched]) -> Callable[[torch.optim.Optimize
     return refuse
 
 
-class _State(collections.defaultdict[Any, Any]):
+class _State(collections.defaultdict[Any, Any], Guarded):
     """The state of an optimizer whose steps a trainer takes. What steps add up is not here, so that neither reading it
     nor setting it anew would do what it does in PyTorch."""
 
