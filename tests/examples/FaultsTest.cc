@@ -102,9 +102,8 @@ bool hasFile(const std::string &directory, const std::string &begin, const std::
 
 /// Whether the process runs; one that has ended but was not waited for does not.
 bool isAlive(int pid) {
-  const std::string stat = readFile(absl::StrCat("/proc/", pid, "/stat"));
-  const size_t name = stat.rfind(") ");
-  return name != std::string::npos && stat[name + 2] != 'Z' && stat[name + 2] != 'X';
+  const char state = processState(pid);
+  return state != '\0' && state != 'Z' && state != 'X';
 }
 
 int parentOf(int pid) {

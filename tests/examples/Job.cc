@@ -212,6 +212,12 @@ std::string readFile(const std::string &path) {
   return text.str();
 }
 
+char processState(int pid) {
+  const std::string stat = readFile("/proc/" + std::to_string(pid) + "/stat");
+  const size_t name = stat.rfind(") ");
+  return name == std::string::npos ? '\0' : stat[name + 2];
+}
+
 void writeFile(const std::string &path, const std::string &text) { std::ofstream(path, std::ios::binary) << text; }
 
 std::map<std::string, std::string> snapshot(const std::string &directory) {

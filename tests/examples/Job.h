@@ -49,6 +49,9 @@ std::string makeDirectory();
 /// Returns the path of a program of this workspace, such as "examples/recipe/recipe".
 std::string programPath(const std::string &target);
 std::string readFile(const std::string &path);
+/// Returns the state of a process, as /proc has it: 'R' runs, 'T' is stopped, 'Z' has ended but was not waited for; 0
+/// if there is none.
+char processState(int pid);
 void writeFile(const std::string &path, const std::string &text);
 /// Returns the contents of all files below a directory, by path. The paths of directories end in '/'.
 std::map<std::string, std::string> snapshot(const std::string &directory);
