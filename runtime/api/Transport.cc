@@ -45,6 +45,8 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> Transport::joinShared(int64_t, con
   return absl::UnavailableError("ranks of this transport have no memory in common");
 }
 
+int64_t Transport::fanOut() const { return 8; }
+
 void Transport::idle(absl::Duration, absl::Duration) { sched_yield(); }
 
 } // namespace splitcast::runtime

@@ -86,6 +86,9 @@ public:
   /// has been so. Returns at the latest after `longest`, and soon after a message of any transport of the job has
   /// arrived. By default, which polls, at once.
   virtual void idle(absl::Duration waited, absl::Duration longest);
+  /// Returns to how many ranks at once a short message is better sent directly than by way of others; at least 2,
+  /// and the same on all ranks. By default 8: over sockets messages cost more than waits.
+  virtual int64_t fanOut() const;
   /// Returns a transport between the given ranks of this one, numbered in this order, whose messages never mix with
   /// those of this one. Every rank calls it at the same point, each with its own group; the groups do not overlap. The
   /// result may outlive this transport. Over MPI it is a communicator of its own, of which there may be some thousands.

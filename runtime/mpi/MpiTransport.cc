@@ -199,6 +199,9 @@ public:
 
   absl::Status health() override { return processHealth(); }
 
+  /// MPI polls: where ranks share a processor, a round trip waits until each of them has had its turn.
+  int64_t fanOut() const override { return 256; }
+
   absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &group) override {
     SPLITCAST_RETURN_IF_ERROR(checkGroup(*this, group));
     int64_t place = std::find(group.begin(), group.end(), rank()) - group.begin();

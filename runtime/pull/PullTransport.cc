@@ -279,6 +279,7 @@ public:
   int64_t rank() const override { return messages->rank(); }
   int64_t size() const override { return messages->size(); }
   absl::Status health() override { return messages->health(); }
+  int64_t fanOut() const override { return messages->fanOut(); }
   void idle(absl::Duration waited, absl::Duration longest) override { messages->idle(waited, longest); }
 
   absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes,

@@ -29,8 +29,6 @@ struct Announced {
   int64_t bytes = 0;
   char text[kTextBytes] = {}; ///< all of it, if it has no more bytes than this
 };
-/// In each round of HostCommunicator::spread, a rank has so many times the blocks of the round before.
-constexpr int64_t kSpreadFactor = 8;
 
 std::vector<int64_t> countTo(int64_t size) {
   std::vector<int64_t> numbers(size);
@@ -284,17 +282,18 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> HostCommunicator::shareMemory(int6
   return std::make_unique<KnownMemory>(*std::move(memory), shared);
 }
 
-/// Fills blocks that lie in the order of peer(0), peer(1), ..., of `bytes` bytes each; the first is this rank's. Of 256
-/// ranks, each receives 7 blocks, then 7 times 8 blocks, then 3 times 64. If all sent to all, messages would grow with
-/// the square of the ranks, and those of one machine would be busy for seconds. Up to kSpreadFactor ranks do send to
-/// all: each then knows which one is late.
+/// Fills blocks that lie in the order of peer(0), peer(1), ..., of `bytes` bytes each; the first is this rank's. With a
+/// fanOut() of 8, each of 256 ranks receives 7 blocks, then 7 times 8 blocks, then 3 times 64. If all sent to all,
+/// messages would grow with the square of the ranks, and those of one machine would be busy for seconds. As many ranks
+/// as the fanOut() do send to all: each then knows which one is late.
 absl::Status HostCommunicator::spread(Buffer blocks, absl::Span<const int64_t> bytes, Call call, const CallSite &site) {
   std::vector<int64_t> begins(1, 0);
   for (int64_t block : bytes)
     begins.push_back(begins.back() + block);
-  for (int64_t known = 1; known < size(); known *= kSpreadFactor) {
+  const int64_t factor = queue->transport().fanOut();
+  for (int64_t known = 1; known < size(); known *= factor) {
     const int tag = queue->nextTag();
-    const int64_t end = std::min(size(), known * kSpreadFactor);
+    const int64_t end = std::min(size(), known * factor);
     std::vector<Lane> lanes;
     for (int64_t distance = known; distance < end; distance += known)
       lanes.push_back(
@@ -305,7 +304,7 @@ absl::Status HostCommunicator::spread(Buffer blocks, absl::Span<const int64_t> b
           Lane::receive(peer(distance), tag, blocks.slice(begins[distance], begins[last] - begins[distance])));
     }
     auto round = std::make_unique<Operation>(site, shapeOf(call, {known}), std::move(lanes));
-    round->relays = size() > kSpreadFactor;
+    round->relays = size() > factor;
     SPLITCAST_RETURN_IF_ERROR(queue->run(std::move(round)));
   }
   return absl::OkStatus();
