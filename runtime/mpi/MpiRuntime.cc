@@ -50,7 +50,7 @@ private:
   void watch(absl::Duration limit, const MpiRuntime::EndProcess &endProcess) {
     const std::future<void> all = met.get_future();
     for (Patience patience(limit); !patience.isOver();)
-      if (all.wait_for(std::chrono::milliseconds(50)) == std::future_status::ready)
+      if (all.wait_for(std::chrono::milliseconds(100)) == std::future_status::ready)
         return;
     if (endProcess)
       endProcess(absl::DeadlineExceededError(
