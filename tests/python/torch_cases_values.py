@@ -14,6 +14,7 @@ import numpy as np
 import splitcast.torch
 import torch
 import torch.nn as nn
+import torch.nn.utils.prune as prune
 from splitcast.torch import _code
 
 from torch_cases_changes import Config, Penalty, X, compiled, line, refused, rows, square
@@ -195,6 +196,117 @@ def memory_that_others_hold() -> str:
     if abs(actor.step({"x": rows()}) - ((model(X) - eager(X))**2).mean().item()) > 1e-9:
         return "what another trainer has written back is lost"
     return said
+
+
+def written_in_part() -> str:
+    """Parts of a buffer, or of a tensor that the loss makes, that are written within no_grad() have no gradient, and what
+    enable_grad() within it computes has one."""
+    def rows_of_mean(m: nn.Module, y: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            m.kept[:2] = y.mean(0)[:2]
+            m.kept[1:3].mul_(0.5).add_(y[0, 1:3])
+        return y - m.kept
+
+    def by_view(m: nn.Module, y: torch.Tensor) -> torch.Tensor:
+        torch.set_grad_enabled(False)
+        m.kept.view(2, 2)[1].copy_(y.mean(0)[::2])
+        torch.set_grad_enabled(True)
+        return y * m.kept
+
+    def of_its_own(m: nn.Module, y: torch.Tensor) -> torch.Tensor:
+        made = torch.zeros(4, dtype=y.dtype)
+        with torch.no_grad():
+            made[1] = y.mean()
+        return y + made * y
+
+    def with_gradients_within(m: nn.Module, y: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            m.kept[0] = y.mean()
+            with torch.enable_grad():
+                seen = y * y
+        return seen + m.kept
+
+    def by_detach(m: nn.Module, y: torch.Tensor) -> torch.Tensor:
+        m.kept.detach()[:2] = y.mean(0)[:2]
+        return y - m.kept
+
+    def made(act: Callable[[nn.Module, torch.Tensor], torch.Tensor]) -> Stateful:
+        model = Stateful(None, act)
+        model.register_buffer("kept", torch.zeros(4))
+        return model
+
+    for act in (rows_of_mean, by_view, of_its_own, with_gradients_within):
+        model, eager = made(act), made(act)
+        trainer, optimizer = compiled(model, square), torch.optim.SGD(eager.parameters(), 0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss = square(eager, X)
+            loss.backward()
+            optimizer.step()
+            if abs(trainer.step({"x": rows()}) - loss.item()) > 1e-6:
+                return f"{act.__name__} has another loss"
+        found = trainer.state_dict()
+        for name, value in eager.state_dict().items():
+            if not torch.allclose(found[name], value, atol=1e-6):
+                return f"{act.__name__}: another {name}"
+    return refused("shares by detach.*py.*within torch.no_grad", lambda: compiled(made(by_detach), square))
+
+
+def rewound() -> str:
+    """A write of the values that the model still has, from before training, is seen, though others hold the memory."""
+    model = line()
+    first, held = copy.deepcopy(model.state_dict()), model.state_dict()
+    trainer = compiled(model, square)
+    trainer.step({"x": rows()})
+    model.load_state_dict(first)
+    said = refused("'weight' of the model was written to", lambda: trainer.step({"x": rows()}))
+    return said if torch.equal(held["weight"], first["weight"]) else "the model has changed"
+
+
+def what_takes_the_place_of_another() -> str:
+    """What errors say about a part or a tensor in another's place is right to the letter: the trained values first."""
+    def another_part(model: nn.Sequential) -> None:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(7)
+            model[1] = nn.Linear(4, 4)
+
+    def another_weight(model: nn.Sequential) -> None:
+        model[1].weight = nn.Parameter(torch.eye(4))
+
+    def normed(model: nn.Sequential) -> None:
+        nn.utils.parametrizations.weight_norm(model[1])
+
+    def pruned(model: nn.Sequential) -> None:
+        prune.l1_unstructured(model[1], "weight", 0.3)
+
+    for change, undoes in itertools.product((another_part, another_weight, normed, pruned), (True, False)):
+        model = nn.Sequential(line(), line())
+        eager, part, weight = copy.deepcopy(model), model[1], model[1].weight
+        trainer, optimizer = compiled(model, square), torch.optim.SGD(eager.parameters(), 0.1)
+        for step in range(4):
+            if step == 2:
+                change(model)
+                said = [refused("undo that and call write_back.*without load", lambda: trainer.step({"x": rows()})),
+                        refused("would not get what was trained; undo that", lambda: trainer.write_back())]
+                if said != ["ok", "ok"]:
+                    return f"{change.__name__}: {said}"
+                if undoes and change in (another_part, another_weight):
+                    model[1] = part
+                    part.weight = weight
+                    trainer.write_back()
+                else:
+                    model = nn.Sequential(line(), line())
+                    model.load_state_dict(trainer.state_dict())
+                change(model)
+                change(eager)
+                trainer, optimizer = compiled(model, square), torch.optim.SGD(eager.parameters(), 0.1)
+            optimizer.zero_grad()
+            loss = square(eager, X)
+            loss.backward()
+            optimizer.step()
+            if abs(trainer.step({"x": rows()}) - loss.item()) > 1e-6:
+                return f"{change.__name__}: another loss at step {step}"
+    return "ok"
 
 
 def what_is_not_given_up() -> str:
@@ -475,7 +587,8 @@ def reads_of_code() -> str:
 
 SUITE = Suite({"reads of code": reads_of_code, "states of all kinds": states_of_all_kinds,
                "values of all kinds": values_of_all_kinds,
-               "behind gradients": behind_gradients, "memory that others hold": memory_that_others_hold,
+               "behind gradients": behind_gradients, "written in part": written_in_part, "rewound": rewound,
+               "what takes the place of another": what_takes_the_place_of_another, "memory that others hold": memory_that_others_hold,
                "what is not given up": what_is_not_given_up, "a teacher that is read in part": a_teacher_that_is_read_in_part,
                "ends of ranges": ends_of_ranges, "angles": angles, "draws of nothing": draws_of_nothing,
                "what remains": what_remains, "of the loss": of_the_loss,

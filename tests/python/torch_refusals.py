@@ -42,7 +42,9 @@ SIZES = "a value decides a size or an op, but a graph has the same in every step
 NUMBERS = f"{SIZES}, and leave numbers of the batch tensors: .item() and .tolist() take them out of the graph"
 SOLVED = "matrices are not decomposed or inverted here; compute that outside of the step and give it as an input"
 DECIDES = ("\nA value decides which ops follow or how large a tensor is, but a graph has the same ones in every step; use "
-           "torch.where, masks that are multiplied, or numbers that the module holds.")
+           "torch.where, masks that are multiplied, or numbers that the module holds. What PyTorch takes only as a Python "
+           "number (a rate of dropout, a momentum, label_smoothing, float() of a loss) cannot be a tensor: leave it one, and "
+           "compile again where it changes.")
 TYPES = "torch.bool, torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int32, torch.int64"
 
 # What a loss of one line does, and the error, where {place} is its file and line.

@@ -12,6 +12,7 @@ from splitcast.torch._places import is_of_user
 DATA: Any = vars(torch._C.TensorBase)["data"]  # the attribute `data` of tensors
 EMBEDDING, EMBEDDING_BAG = F.embedding, F.embedding_bag
 DEVICES = ("cpu", "cuda")
+GRADIENTS: list[str] = []  # the user's lines from which the loss has computed gradients in this export
 
 
 class TracedTensorError(sc.InvalidError):

@@ -118,6 +118,7 @@ def export(module: torch.nn.Module, loss: Loss, batch: Mapping[str, torch.Tensor
     """
     _require_no_hooks(module)
     _require_names(module, loss, batch)
+    _causes.GRADIENTS.clear()
     try:
         with warnings.catch_warnings(), _replaced.quiet():
             warnings.simplefilter("ignore")
@@ -173,7 +174,8 @@ def _require_no_functorch(program: torch.export.ExportedProgram) -> None:
     for node in program.graph.nodes:
         if str(getattr(node.target, "__module__", None)).startswith(("torch._C._functorch", "torch._functorch")):
             raise sc.InvalidError(
-                "torch.func of a function is not supported; write the formula of the gradient in the loss" +
+                "torch.func of a function is not supported; write the formula of the gradient in the loss, and instead "
+                "of torch.func.vmap what is computed for all rows at once" +
                 place_in(node))
 
 
@@ -189,11 +191,16 @@ def _cause_of(error: Exception) -> str:
     cure = ""
     if "ataDependent" in type(error).__name__ or "DynamicOutputShape" in type(error).__name__:
         cure = "\nA value decides which ops follow or how large a tensor is, but a graph has the same ones in every " \
-               "step; use torch.where, masks that are multiplied, or numbers that the module holds."
+               "step; use torch.where, masks that are multiplied, or numbers that the module holds. What PyTorch " \
+               "takes only as a Python number (a rate of dropout, a momentum, label_smoothing, float() of a loss) " \
+               "cannot be a tensor: leave it one, and compile again where it changes."
     elif CHANGED in text:
         return "the loss changes a tensor in place that is not part of the exported graph; make it a buffer of the " \
                f"model, or change a copy of it, tensor.clone(){_place_of(error)}"
     elif TRACED in text:
+        if _causes.GRADIENTS:
+            return f"the loss computes gradients itself ({_causes.GRADIENTS[-1]}), of which torch.export cannot make " \
+                   f"a graph here. {_GRADIENTS}"
         text = text.split(". ")[0] + "."
         cure = "\nEither a cache, such as functools.lru_cache or a global dict, has kept a tensor that was made as " \
                "the loss was traced: empty it, and compute the loss once before compile(), so that it holds values. " \
@@ -374,6 +381,11 @@ def _require_gradients_of_changes(program: torch.export.ExportedProgram) -> None
             root, detach = _origin_of(changed)
             if detach is not None:
                 require(node, root, "that it shares by detach()", node)
+                if any(each in having for each in node.all_input_nodes if each is not changed):
+                    raise sc.InvalidError(
+                        "the loss writes a value with a gradient into a tensor that it shares by detach()"
+                        f"{place_in(node)}: PyTorch then gives one of the two a gradient, and not the other. Write the "
+                        "value's detach(), or write within torch.no_grad()")
         if node.name in parameters or (not is_stopped and any(each in having for each in node.all_input_nodes)):
             having.add(node)
 
@@ -401,23 +413,36 @@ def _require_buffers_read_from_module(program: torch.export.ExportedProgram) -> 
                                   "where it is used")
 
 
+def _detach(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
+    """Lets the users of a node read detach() of it, but for inner graphs, which say themselves what has gradients."""
+    with graph.inserting_after(node):
+        detached = graph.call_function(ATEN.detach.default, (node,))
+    detached.meta.update(node.meta)
+    node.replace_all_uses_with(
+        detached, delete_user_cb=lambda user: user is not detached and str(user.target) != GRAD_MODE)
+
+
 def _functional(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
     """The same program with ops that change nothing in place, and with PyTorch's decompositions of ops without mapping.
 
-    run_decompositions() inlines inner graphs, and those of no_grad() would then have gradients. So their results are
-    detached first.
+    run_decompositions() inlines inner graphs, and those of no_grad() would then have gradients. So what they read of
+    the outer graph is detached first, and what they return: what they write into a tensor has no gradient either.
     """
-    for node in list(program.graph.nodes):
+    for node in program.graph.nodes:
         if node.target is ATEN.detach_.default and node.args[0].op != "get_attr" and _is_float(node.args[0]):
             raise sc.InvalidError("the model calls detach_() and changes parts of tensors in place; use detach()")
-        if str(node.target) != GRAD_MODE or node.args[0]:
-            continue
-        for part in list(node.users):
-            with program.graph.inserting_after(part):
-                detached = program.graph.call_function(ATEN.detach.default, (part,))
-            detached.meta.update(part.meta)
-            part.replace_all_uses_with(detached, delete_user_cb=lambda user, made=detached: user is not made)
-    program.graph_module.recompile()
+    graphs = [part for part in program.graph_module.modules() if isinstance(part, torch.fx.GraphModule)]
+    for outer in graphs:
+        for node in list(outer.graph.nodes):
+            if str(node.target) != GRAD_MODE or node.args[0]:
+                continue
+            inner = getattr(outer, str(node.args[1].target)).graph
+            for each in [each for each in inner.nodes if each.op == "placeholder" and _is_float(each)]:
+                _detach(inner, each)
+            for part in list(node.users):
+                _detach(outer.graph, part)
+    for outer in graphs:
+        outer.recompile()
     decompositions: Mapping[torch._ops.OperatorBase, Callable[..., Any]] = torch.export.default_decompositions()
     left = {of: how for of, how in decompositions.items() if of not in ops.OPS}
     functional: torch.export.ExportedProgram = program.run_decompositions(left)

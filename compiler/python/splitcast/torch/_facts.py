@@ -25,7 +25,7 @@ import numpy as np
 import splitcast as sc
 import torch
 from splitcast._splitcast import _have_entries, _have_lengths
-from splitcast.torch._again import AGAIN
+from splitcast.torch._again import AGAIN, ANEW
 from splitcast.torch._code import DYNAMIC, globals_of, texts_of
 from splitcast.torch._contents import (
     OWN,
@@ -139,13 +139,23 @@ def _changed(name: str, fact: Fact, now: str) -> sc.InvalidError:
                                f"{'train' if fact.value else 'eval'}() of it before the step, or {AGAIN}")
     if isinstance(fact.value, _Same) and fact.value.is_tensor:
         return sc.InvalidError(f"{name} is another Parameter than when the model was compiled, whose values the step "
-                               "would still use; copy the new values into that one (copy_(), load_state_dict() without "
-                               f"assign=True), or {AGAIN}")
+                               "would still use; put that one back, call write_back(), and copy the new values into it "
+                               f"(copy_(), load_state_dict() without assign=True); or {ANEW}")
     was = "was not there" if fact.value is Absent else f"was {_shown(fact.value)}"
     what = f"{name} is {now}, but it {was} when" if was != f"was {now}" else (
         f"{name} is another {now.removeprefix('a ')} than when")
-    cure = "" if isinstance(fact.value, CODE) else "make it a buffer or an input of the batch, or "
-    return sc.InvalidError(f"{what} the model was compiled, which the step would still use{fact.where}; {cure}{AGAIN}")
+    cure = "make it a buffer or an input of the batch, if it may be a tensor, or "
+    cure = "" if isinstance(fact.value, CODE) else cure
+    if name.rpartition(".")[2] == "__class__" or _has_tensors(fact.value):
+        cure, again = "", ANEW
+    else:
+        again = AGAIN
+    return sc.InvalidError(f"{what} the model was compiled, which the step would still use{fact.where}; {cure}{again}")
+
+
+def _has_tensors(value: object) -> bool:
+    """Whether it is a part of a model with parameters or buffers."""
+    return isinstance(value, torch.nn.Module) and bool([*value.parameters(), *value.buffers()])
 
 
 class _Walk:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import splitcast as sc
 import torch
-from splitcast.torch._again import AGAIN
+from splitcast.torch._again import AGAIN, ANEW
 from splitcast.torch._constants import Constants, Origin
 from splitcast.torch._origins import origin_of_module
 from splitcast.torch._watches import Watch, Watches, has_same_bits, memory_of, place_of
@@ -59,6 +59,7 @@ class Following:
         self._changing = frozenset(changing)
         self._constants = constants
         self._as_held = as_held
+        self._entries = list(module.state_dict())
         self._stale: set[str] = set()
         self._are_stale = False  # whether all that steps change are among these
         self._steps = 0
@@ -181,14 +182,14 @@ class Following:
         """The user has put another tensor in the place of one that tracing has read, such as a buffer of the model."""
         if not _has_place(now) or now.dtype != before.dtype or now.shape != before.shape:
             raise sc.InvalidError(f"{name} is a tensor {now.dtype} {tuple(now.shape)}, but it was {before.dtype} "
-                                  f"{tuple(before.shape)} when the model was compiled; {AGAIN}")
+                                  f"{tuple(before.shape)} when the model was compiled; {ANEW}")
         tensors = self._all_tensors()
         for watch in [each for watches in (self._watches, self._origins) for each in watches.all]:
             if watch.tensor is not before and place_of(watch.tensor) != place_of(before):
                 continue
             if watch.name in self._names and tensors.get(watch.name) is not now:
                 raise sc.InvalidError(f"{name} is another tensor, but it was '{watch.name}' of the model when that was "
-                                      f"compiled; {AGAIN}")
+                                      f"compiled; {ANEW}")
             self._swap(watch, now)
 
     def _swap(self, watch: Watch, now: torch.Tensor) -> None:
@@ -208,7 +209,8 @@ class Following:
         now, known = watch.tensor.detach(), watch.known
         if now.dtype != known.dtype or now.shape != known.shape:
             raise sc.InvalidError(f"'{watch.name}' of the model is {now.dtype} {tuple(now.shape)}, but it was "
-                                  f"{known.dtype} {tuple(known.shape)} when the model was compiled; {AGAIN}")
+                                  f"{known.dtype} {tuple(known.shape)} when the model was compiled; change it back, "
+                                  "call write_back(discard=True), do it again, and compile again with a new optimizer")
         if variable in self._changing and any(
                 stride == 0 and extent > 1 for stride, extent in zip(now.stride(), now.shape)):
             raise sc.InvalidError(f"'{watch.name}' of the model repeats elements of its memory, as by expand(), and "
@@ -238,7 +240,7 @@ class Following:
             if now.dtype != watch.known.dtype or now.shape != watch.known.shape:
                 raise sc.InvalidError(f"the tensor {watch.name} is {now.dtype} {tuple(now.shape)}, but it was "
                                       f"{watch.known.dtype} {tuple(watch.known.shape)} when the model was compiled; "
-                                      + AGAIN)
+                                      + ANEW)
             origin.tensor = now  # which may be in other memory
             found.append(origin)
         return found
@@ -326,7 +328,17 @@ class Following:
         for name, value in self._after(changed).items():
             self._session.write(name, self._as_held(value))
 
+    def _require_in_model(self) -> None:
+        """Raises InvalidError if the model has not the tensors any more that were trained."""
+        held = {name: memory_of(each) for name, each in self._all_tensors().items() if _has_place(each)}
+        found = {variable for name, variable in self._names.items()
+                 if held.get(name) == memory_of(self._tensors[variable])}
+        if lost := sorted(self._stale - found):
+            raise sc.InvalidError(f"'{lost[0]}' of the model is another tensor than when the model was compiled, or is "
+                                  f"not there any more, so that it would not get what was trained; {ANEW}")
+
     def write_back(self) -> None:
+        self._require_in_model()
         for name in sorted(self._stale):
             with torch.no_grad():
                 self._tensors[name].copy_(self._value(name))
@@ -365,9 +377,12 @@ class Following:
         self._require_plain_state("state_dict", "write_back(), and then state_dict() of the model")
         values = {name: self._value(name) for name in self._tensors}
         self._given = {name: _kept(value) for name, value in values.items()}
+        now = self._module.state_dict()
+        if any(name not in now for name in self._entries):  # another part is in a place: as the model was compiled
+            now = {name: now.get(name) for name in self._entries if name in now or name in self._names}
         return {name: values[self._names[name]] if name in self._names else
                 value.detach() if isinstance(value, torch.Tensor) else value
-                for name, value in self._module.state_dict().items()}
+                for name, value in now.items()}
 
     def load_state_dict(self, state: dict[str, Any], strict: bool) -> IncompatibleKeys:
         self._require_plain_state("load_state_dict", "write_back(), and then load_state_dict() of the model, which the "

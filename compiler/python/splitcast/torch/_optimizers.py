@@ -200,7 +200,8 @@ def _require_readable(optimizer: torch.optim.Optimizer, variables: Variables) ->
     if any(id(parameter) not in known for group in optimizer.param_groups for parameter in group["params"]):
         raise sc.InvalidError("the optimizer has parameters that the module does not have; add them to the module")
     if any(float(state.get("step", 1)) for state in optimizer.state.values()):  # Adagrad has a state from the start
-        raise sc.InvalidError("the optimizer has taken steps, but its state is not read; create a new one")
+        raise sc.InvalidError("the optimizer has taken steps, but its state is not read, and cannot be taken over; "
+                              "create a new one")
 
 
 def _as_pattern(name: str) -> str:

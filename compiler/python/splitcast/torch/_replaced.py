@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import importlib
 import logging
+import sys
+import types
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -25,6 +27,7 @@ GAUSSIAN_NLL = F.gaussian_nll_loss
 REQUIRE_GRAD = torch.Tensor.requires_grad_
 NUMPY = torch.Tensor.numpy
 INFERENCE = torch.inference_mode.__enter__
+RUN_BACKWARD: Any = vars(torch.autograd)["_engine_run_backward"]  # of torch.autograd.grad, whoever has imported it
 
 
 def _apply(kind: type, /, *arguments: Any, **keywords: object) -> Any:
@@ -51,6 +54,15 @@ def _to_numpy(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
         raise sc.InvalidError("the loss takes the array of a tensor by numpy(), which is not part of the exported "
                               "graph; compute with PyTorch's functions, or give what NumPy computes as an input")
     return NUMPY(tensor, *arguments, **keywords)
+
+
+def _run_backward(*arguments: Any, **keywords: Any) -> Any:
+    """Notes from which line of the user gradients are computed: an export may fail because of them, much later."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and not _places.is_of_user(frame):
+        frame = frame.f_back
+    _causes.GRADIENTS.append(_places.line_of(frame) if frame is not None else "by torch.autograd.grad")
+    return RUN_BACKWARD(*arguments, **keywords)
 
 
 def _refuse_packed(*arguments: object, **keywords: object) -> NoReturn:
@@ -114,6 +126,7 @@ def replaced() -> contextlib.AbstractContextManager[None]:
     return _set([(torch.autograd.Function, "apply", classmethod(_apply)), (_BatchNorm, "forward", _normalize),
                  (F, "gaussian_nll_loss", _gaussian_nll), (torch.Tensor, "requires_grad_", _require_grad),
                  (torch.Tensor, "numpy", _to_numpy), (torch.inference_mode, "__enter__", _refuse_inference),
+                 (torch.autograd, "_engine_run_backward", _run_backward),
                  (torch._VF, "_pack_padded_sequence", _refuse_packed)] + [
                      (holder, "backward", _refuse_backward) for holder in (torch.Tensor, torch.autograd)] + [
                          (torch.Tensor, name, _refuse_hook) for name in HOOKS] + _causes.places() +

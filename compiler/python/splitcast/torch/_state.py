@@ -183,7 +183,7 @@ class Hooks:
             if hooks:
                 raise sc.InvalidError(
                     f"the optimizer has a hook of its step ({what}), which would not be called; remove it, and do "
-                    "before or after step() what it does")
+                    "before or after step() what it does; what changes the model, after write_back()")
 
 
 def require_no_backward_hooks(module: torch.nn.Module) -> None:
@@ -315,8 +315,9 @@ class Watched:
             require_own_step(self._optimizer)
         if self._states_now() != self._states:
             raise sc.InvalidError("the optimizer's state is not that of compile(): it has taken a step of its own, or "
-                                  "one was loaded into it; a step does not read it. Load what trainer.session.save() "
-                                  "wrote by trainer.session.load(), or begin with a new optimizer")
+                                  "one was loaded into it; a step does not read it, and the state of a PyTorch "
+                                  "optimizer cannot be taken over. Compile again with a new optimizer, and load() what "
+                                  "a trainer's save() wrote, if there is such a file")
 
     @property
     def _groups_now(self) -> list[dict[str, Any]]:

@@ -37,6 +37,7 @@ class Watch:
     def arm(self) -> None:
         """Takes the elements of now as known."""
         self.is_cheap = self.is_another = False
+        self._version = _version_of(self.tensor)
         try:
             if _uses_of(self.tensor.untyped_storage()._cdata) == self._uses:
                 self.known = torch._lazy_clone(self.tensor.detach())
@@ -55,6 +56,10 @@ class Watch:
         """Another tensor is in the place of this one, or other elements are; they are not known until arm()."""
         self.tensor = tensor
         self.is_cheap, self.is_another = False, True
+
+    def may_be_written(self) -> bool:
+        """Whether something may have been written since arm(), be it the elements that were there."""
+        return self.is_cheap or self.is_another or _version_of(self.tensor) != self._version
 
     def is_changed(self) -> bool:
         """Whether type, shape or bits are others. If not, the tensor is watched anew."""
@@ -93,13 +98,14 @@ class Watches:
 
     def changed(self, are_strict: Callable[[str], bool] = lambda name: False) -> list[Watch]:
         """Those whose elements have changed since they were armed; of `are_strict` names also those whose memory was
-        only given out for writing, since a write that leaves the elements as they are looks so, too, and tensors in
+        only given out for writing, or whose `_version` is another, since a write that leaves the elements as they are
+        looks so, too, and tensors in
         whose place another one was put."""
         if not self._others and list(map(_address_of, self._cheap)) == self._addresses and (
                 self._layouts is None or self._layouts.check(*self._cheap)):
             return []
         found = [each for each in self.all if not each.is_untouched() and (
-            ((each.is_cheap or each.is_another) and are_strict(each.name)) or each.is_changed())]
+            (each.may_be_written() and are_strict(each.name)) or each.is_changed())]
         self.sort()
         return found
 
@@ -119,6 +125,10 @@ class Watches:
         for each in watches:
             each.arm()
         self.sort()
+
+
+def _version_of(tensor: torch.Tensor) -> int:
+    return 0 if tensor.is_inference() else tensor._version
 
 
 def has_same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
