@@ -301,7 +301,7 @@ private:
         gradient = builder.create<nn::CastOp>(cast->getLoc(), gradient, wide);
       return accumulate(read, gradient);
     }
-    gradients[value].add(builder, value.getLoc(), gradient, joined);
+    gradients[value].add(builder, value.getLoc(), gradient, joined, /*joinsProducts=*/!hasStages);
   }
 
   /// Returns the sum of the contributions to the gradient of a value; null if
@@ -412,7 +412,7 @@ private:
     for (auto &[symbol, contributions] : llvm::reverse(variables)) {
       GradientSum all;
       for (Value gradient : contributions)
-        all.add(builder, gradient.getLoc(), gradient, joined);
+        all.add(builder, gradient.getLoc(), gradient, joined, /*joinsProducts=*/!hasStages);
       if (Value sum = all.get(builder, minimize.getLoc()))
         sums.push_back({cast<FlatSymbolRefAttr>(symbol), sum});
     }
@@ -452,7 +452,7 @@ private:
   DenseSet<Operation *> activeOps;
   DenseSet<sbp::ReadOp> earlierReads; ///< reads of values that the variables no longer have
   DenseMap<Value, GradientSum> gradients;
-  llvm::SetVector<Operation *> joined;                      ///< concatenations that were merged into others
+  llvm::SetVector<Operation *> joined;                      ///< ops that were merged into others
   llvm::MapVector<Attribute, SmallVector<Value>> variables; ///< by symbol
   NamedVariables named;
 };

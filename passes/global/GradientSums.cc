@@ -17,6 +17,32 @@ Value plus(OpBuilder &builder, Location loc, Value a, Value b) {
   return a && b ? builder.create<nn::AddOp>(loc, a, b).getResult() : a ? a : b;
 }
 
+/// Returns the gradient if it is a product of so few rows that they have no more elements than adding it would move;
+/// else null.
+nn::MatmulOp productOfFewRows(Value gradient) {
+  auto product = gradient.getDefiningOp<nn::MatmulOp>();
+  if (!product || !product.getTransposeA() || product.getTransposeB() || product.getResult().getType().getRank() != 2)
+    return {};
+  const int64_t rows = product.getLhs().getType().getDimSize(0);
+  const ArrayRef<int64_t> shape = product.getResult().getType().getShape();
+  return rows > 0 && rows * (shape[0] + shape[1]) <= 2 * shape[0] * shape[1] ? product : nn::MatmulOp();
+}
+
+bool haveSameTypes(nn::MatmulOp a, nn::MatmulOp b) {
+  return a.getLhs().getType() == b.getLhs().getType() && a.getRhs().getType() == b.getRhs().getType();
+}
+
+/// Returns all rows of values of one type [rows, width]: those of row 0 of each, then those of row 1, and so on.
+Value rowsOf(OpBuilder &builder, Location loc, ArrayRef<Value> values) {
+  const RankedTensorType type = nn::undecided(cast<RankedTensorType>(values.front().getType()));
+  const int64_t rows = type.getDimSize(0), width = type.getDimSize(1), count = static_cast<int64_t>(values.size());
+  SmallVector<Value> pieces;
+  for (Value value : values)
+    pieces.push_back(builder.create<nn::ReshapeOp>(loc, type.clone({rows, 1, width}), value));
+  Value all = builder.create<nn::ConcatOp>(loc, type.clone({rows, count, width}), pieces, builder.getI64IntegerAttr(1));
+  return builder.create<nn::ReshapeOp>(loc, type.clone({rows * count, width}), all);
+}
+
 } // namespace
 
 GradientSum::Pieces GradientSum::piecesOf(nn::ConcatOp concat) {
@@ -55,7 +81,15 @@ bool GradientSum::join(OpBuilder &builder, Location loc, Pieces others) {
   return true;
 }
 
-void GradientSum::add(OpBuilder &builder, Location loc, Value gradient, llvm::SetVector<Operation *> &joined) {
+void GradientSum::add(OpBuilder &builder, Location loc, Value gradient, llvm::SetVector<Operation *> &joined,
+                      bool joinsProducts) {
+  if (nn::MatmulOp product = joinsProducts ? productOfFewRows(gradient) : nn::MatmulOp()) {
+    if (!products.empty() && (!haveSameTypes(product, products.front()) || products.size() == kMostPieces))
+      addProducts(builder, loc);
+    products.push_back(product);
+    joined.insert(product);
+    return;
+  }
   auto concat = gradient.getDefiningOp<nn::ConcatOp>();
   if (!concat) {
     sum = plus(builder, loc, sum, gradient);
@@ -92,8 +126,27 @@ void GradientSum::addPieces(OpBuilder &builder, Location loc) {
   first = {};
 }
 
+/// Adds the products, as one. The last step in time comes first, so their order is reversed: where the gradients of all
+/// steps are also concatenated in the order of time, that is the same value.
+void GradientSum::addProducts(OpBuilder &builder, Location loc) {
+  if (products.empty())
+    return;
+  Value all = products.front();
+  if (products.size() > 1) {
+    SmallVector<Value> a, b;
+    for (nn::MatmulOp product : llvm::reverse(products)) {
+      a.push_back(product.getLhs());
+      b.push_back(product.getRhs());
+    }
+    all = builder.create<nn::MatmulOp>(loc, rowsOf(builder, loc, a), rowsOf(builder, loc, b), /*transposeA=*/true);
+  }
+  sum = plus(builder, loc, sum, all);
+  products.clear();
+}
+
 Value GradientSum::get(OpBuilder &builder, Location loc) {
   addPieces(builder, loc);
+  addProducts(builder, loc);
   return sum;
 }
 

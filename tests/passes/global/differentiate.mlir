@@ -270,3 +270,19 @@ func.func @no_elements(%x: tensor<2x0xf32>) {
   nn.minimize %l : tensor<f32> with #nn.sgd<lr = 0.5>
   return
 }
+
+// A weight that is used at several steps in time, with few rows each: the products are one, in the order of time.
+// CHECK-LABEL: func.func @few_rows
+// CHECK-COUNT-2: nn.concat {{.*}} {dim = 1 : i64} : {{.*}} -> tensor<2x2x8xf32>
+// CHECK: %[[DW:.*]] = nn.matmul {{.*}} {transpose_a} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+// CHECK-NOT: nn.matmul
+// CHECK: nn.update @square, %[[DW]]
+sbp.variable @square : tensor<8x8xf32, #B>
+func.func @few_rows(%x: tensor<2x8xf32>) -> tensor<f32> {
+  %w = sbp.read @square : tensor<8x8xf32>
+  %h = nn.matmul %x, %w : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+  %y = nn.matmul %h, %w : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+  %loss = nn.reduce_sum %y {dims = array<i64: 0, 1>} : (tensor<2x8xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return %loss : tensor<f32>
+}
