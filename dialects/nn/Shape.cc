@@ -378,13 +378,22 @@ LogicalResult SliceOp::inferResultTypes(Types &types) {
 
 SmallVector<Value> SliceOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
   RankedTensorType type = undecided(getResult().getType());
-  int64_t rank = type.getRank();
-  return {buildGeneric(builder, getLoc(), type, {}, builder.getMultiDimIdentityMap(rank), parallelLoops(rank),
-                       std::nullopt, [&](OpBuilder &b, Location loc, ValueRange) -> Value {
-                         SmallVector<Value> at = loopIndices(b, loc, rank);
-                         at[getDim()] = addIndex(b, loc, at[getDim()], getStart());
-                         return b.create<tensor::ExtractOp>(loc, operands[0], at);
-                       })};
+  const int64_t rank = type.getRank(), dim = getDim(), start = getStart();
+  const AffineMap own = builder.getMultiDimIdentityMap(rank);
+  // linalg takes a dimension of a map for that of the operand, and no map where a loop is empty.
+  if (start == 0 || type.getNumElements() == 0)
+    return {buildGeneric(builder, getLoc(), type, {}, own, parallelLoops(rank), std::nullopt,
+                         [&](OpBuilder &b, Location loc, ValueRange) -> Value {
+                           SmallVector<Value> at = loopIndices(b, loc, rank);
+                           at[dim] = addIndex(b, loc, at[dim], start);
+                           return b.create<tensor::ExtractOp>(loc, operands[0], at);
+                         })};
+  SmallVector<AffineExpr> places;
+  for (int64_t d = 0; d < rank; ++d)
+    places.push_back(builder.getAffineDimExpr(d) + (d == dim ? start : 0));
+  return {buildGeneric(builder, getLoc(), type, operands, {AffineMap::get(rank, 0, places, builder.getContext()), own},
+                       parallelLoops(rank), std::nullopt,
+                       [](OpBuilder &, Location, ValueRange args) { return args[0]; })};
 }
 
 int64_t SliceOp::getFlops() { return 0; }

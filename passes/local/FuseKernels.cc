@@ -1,13 +1,13 @@
 // Decides what one kernel computes: puts ops into groups, and turns each group
 // into an nn.fusion.
 //
-//   0. Reshapes move out from between ops of a kernel (MoveReshapes.h). The last op
-//      that reads a tensor along its rows moves behind the previous one, so that one
-//      kernel reads the rows for both (ReadRowsOnce.h). Where sums over rows are
-//      kernels of their own, ops that only they use become part of them
-//      (SumsApart.h). An op that only extends elements (a cast from bf16 to f32) is
-//      cloned for each op of a kernel that uses it, so that the smaller tensor lies
-//      in memory.
+//   0. Reshapes move out from between ops of a kernel (MoveReshapes.h), and slices
+//      before elementwise ops (MoveSlices.h). The last op that reads a tensor along
+//      its rows moves behind the previous one, so that one kernel reads the rows for
+//      both (ReadRowsOnce.h). Where sums over rows are kernels of their own, ops that
+//      only they use become part of them (SumsApart.h). An op that only extends
+//      elements (a cast from bf16 to f32) is cloned for each op of a kernel that uses
+//      it, so that the smaller tensor lies in memory.
 //   1. The loop factors of an op determine its pattern: elementwise, along rows,
 //      sums over the rows, or another reduction. Ops that a library computes are in
 //      no group.
@@ -37,6 +37,7 @@
 #include "passes/local/Aliases.h"
 #include "passes/local/DeviceTraits.h"
 #include "passes/local/MoveReshapes.h"
+#include "passes/local/MoveSlices.h"
 #include "passes/local/OpLoops.h"
 #include "passes/local/Passes.h"
 #include "passes/local/ReadRowsOnce.h"
@@ -405,6 +406,7 @@ struct FuseKernels : splitcast::impl::FuseKernelsPassBase<FuseKernels> {
         op.erase();
     const DeviceTraits traits = deviceTraitsOf(getOperation()->getParentOfType<ModuleOp>());
     moveReshapes(block, traits);
+    moveSlices(block, traits);
     readRowsOnce(block, traits);
     extendWhereUsed(block, traits);
     Fuser(block, traits).run();

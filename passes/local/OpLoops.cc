@@ -1,6 +1,5 @@
 #include "passes/local/OpLoops.h"
 
-#include "dialects/nn/Nn.h"
 #include "dialects/sbp/Sbp.h"
 
 using namespace mlir;
@@ -59,7 +58,8 @@ LoopPattern patternOf(const sbp::LoopSpec &spec) {
 
 OpLoops::OpLoops(Operation *op) {
   sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
-  pattern = patternOf(spec);
+  auto slice = dyn_cast<nn::SliceOp>(op);
+  pattern = slice && slicesAlongRows(slice) ? LoopPattern::Elementwise : patternOf(spec);
   shape = sbp::shapeOf(op->getResult(0).getType());
   if (pattern != LoopPattern::Elementwise)
     for (Value operand : op->getOperands())
@@ -75,6 +75,11 @@ bool isFusible(Operation *op, const DeviceTraits &traits) {
   if (!compute || !isa<sbp::ShardingOpInterface>(op) || isa<nn::ReshapeOp>(op))
     return false;
   return !traits.libraryCallOf(op);
+}
+
+bool slicesAlongRows(nn::SliceOp slice) {
+  constexpr int64_t kLeast = 16; // a vector of f32 on the widest CPU
+  return slice.getResult().getType().getRank() > 0 && slice.getResult().getType().getShape().back() >= kLeast;
 }
 
 bool onlyExtends(Operation *op) {

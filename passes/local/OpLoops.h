@@ -4,6 +4,7 @@
 
 #include "passes/local/DeviceTraits.h"
 
+#include "dialects/nn/Nn.h"
 #include "dialects/sbp/algebra/Sizes.h"
 
 #include "mlir/IR/Operation.h"
@@ -14,7 +15,7 @@ namespace splitcast {
 
 /// How an op runs over its data, according to its loop factors. This decides with which ops it can share a kernel.
 enum class LoopPattern {
-  Elementwise, ///< one element of each result is made of one element of each operand
+  Elementwise, ///< one element of each result is made of one element of each operand, whose place is known
   Rows,        ///< elements or one value are made per row; the rows are independent
   Columns,     ///< sums over the rows
   Reduction,   ///< anything else
@@ -34,6 +35,9 @@ struct OpLoops {
 
 /// Whether a kernel computes the op, perhaps with others, and no library does.
 bool isFusible(mlir::Operation *op, const DeviceTraits &traits);
+
+/// Whether a kernel that reads the slice does so in vectors. Such a slice is elementwise, though it reads other places.
+bool slicesAlongRows(nn::SliceOp slice);
 
 /// Whether the op only extends elements: the result has the same values and takes more bytes.
 bool onlyExtends(mlir::Operation *op);

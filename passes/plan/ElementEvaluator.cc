@@ -174,13 +174,31 @@ SmallVector<Index> ElementEvaluator::apply(AffineMap map, ArrayRef<Index> loops)
   SmallVector<Index> result;
   if (isFlat)
     return map.getNumResults() == 0 ? result : SmallVector<Index>(loops);
-  for (AffineExpr expr : map.getResults()) {
-    if (auto dim = dyn_cast<AffineDimExpr>(expr))
-      result.push_back(loops[dim.getPosition()]);
-    else
-      result.push_back({indexConstant(cast<AffineConstantExpr>(expr).getValue()), false});
-  }
+  for (AffineExpr expr : map.getResults())
+    result.push_back(*placeOf(expr, [&](unsigned dim) { return std::optional<Index>(loops[dim]); }));
   return result;
+}
+
+/// Returns the place that a dimension, a constant, or a dimension plus a constant is; none if its dimension has none.
+std::optional<Index> ElementEvaluator::placeOf(AffineExpr expr, function_ref<std::optional<Index>(unsigned)> at) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return Index{indexConstant(constant.getValue()), false};
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return at(dim.getPosition());
+  auto sum = cast<AffineBinaryOpExpr>(expr);
+  std::optional<Index> place = at(cast<AffineDimExpr>(sum.getLHS()).getPosition());
+  if (place)
+    place->base = moved(place->base, cast<AffineConstantExpr>(sum.getRHS()).getValue());
+  return place;
+}
+
+/// Returns `base` + `offset`: one value for all who ask, so that an element that several need is one.
+Value ElementEvaluator::moved(Value base, int64_t offset) {
+  const Key key{base.getAsOpaquePointer(), {{reinterpret_cast<void *>(offset), true}}};
+  Value place = known(key);
+  if (!place)
+    scopes.back()[key] = place = builder.create<arith::AddIOp>(loc, base, indexConstant(offset));
+  return place;
 }
 
 Value ElementEvaluator::computeParallel(linalg::GenericOp generic, ArrayRef<Index> indices) {
@@ -399,12 +417,8 @@ ElementEvaluator::Places ElementEvaluator::operandPlaces(linalg::GenericOp gener
   Places result;
   if (isFlat)
     return map.getNumResults() == 0 ? result : loops;
-  for (AffineExpr expr : map.getResults()) {
-    if (auto dim = dyn_cast<AffineDimExpr>(expr))
-      result.push_back(loops[dim.getPosition()]);
-    else
-      result.push_back(Index{indexConstant(cast<AffineConstantExpr>(expr).getValue()), false});
-  }
+  for (AffineExpr expr : map.getResults())
+    result.push_back(placeOf(expr, [&](unsigned dim) { return loops[dim]; }));
   return result;
 }
 

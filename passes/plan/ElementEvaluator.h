@@ -117,6 +117,8 @@ private:
   mlir::Value laneIndex(mlir::Value base, int64_t lane);
   mlir::Value constantOf(mlir::Value scalar);
   llvm::SmallVector<Index> apply(mlir::AffineMap map, llvm::ArrayRef<Index> loops);
+  std::optional<Index> placeOf(mlir::AffineExpr expr, llvm::function_ref<std::optional<Index>(unsigned)> at);
+  mlir::Value moved(mlir::Value base, int64_t offset);
   mlir::Value computeParallel(mlir::linalg::GenericOp generic, llvm::ArrayRef<Index> indices);
   mlir::Value inlineBody(mlir::linalg::GenericOp generic, mlir::ValueRange arguments, llvm::ArrayRef<Index> loops);
   mlir::Value mapped(mlir::Value value, mlir::IRMapping &map);

@@ -89,6 +89,8 @@ private:
 
   void emitNests() override {
     SmallVector<size_t> all = llvm::to_vector(llvm::seq<size_t>(0, body.results.size()));
+    if (std::optional<Joined> joined = all.size() == 1 ? joinedBy(body.results.front()) : std::nullopt)
+      return emitPieces(*joined);
     if (form.isFlat)
       return emitElementwise(all);
     if (!form.first.empty() || !form.elements.empty() || !form.perRow.empty() || !form.columns.empty())
@@ -147,6 +149,24 @@ private:
     auto last = block->empty() ? scf::ForOp() : dyn_cast<scf::ForOp>(&block->back());
     if (last && mayDivide && isa<func::FuncOp>(block->getParentOp()))
       last->setAttr(exec::kDivisibleName, builder.getUnitAttr());
+  }
+
+  /// Emits a loop nest for each piece: within one, elements lie side by side in both memories.
+  void emitPieces(const Joined &joined) {
+    int64_t begin = 0;
+    for (Value piece : joined.pieces) {
+      SmallVector<Index> indices;
+      scoped([&] {
+        forAll(shapeOf(piece), indices, [&] {
+          Value element = evaluate(piece, indices);
+          SmallVector<Value> at = bases(indices);
+          at[joined.dim] = builder.create<arith::AddIOp>(loc, at[joined.dim], indexConstant(begin));
+          builder.create<memref::StoreOp>(loc, element, targets.front(), at);
+        });
+      });
+      noteDivisible();
+      begin += shapeOf(piece)[joined.dim];
+    }
   }
 
   /// Emits one loop per dimension. Values that do not change in the innermost

@@ -33,7 +33,7 @@ using namespace mlir;
 
 namespace splitcast {
 
-static constexpr char kExactSum[] = "exact_sum";
+static constexpr char kExactSum[] = "exact_sum", kJoined[] = "joined";
 
 LinalgBody::LinalgBody(nn::FusionOp fusion) : module(ModuleOp::create(fusion.getLoc())) {
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
@@ -52,6 +52,9 @@ LinalgBody::LinalgBody(nn::FusionOp fusion) : module(ModuleOp::create(fusion.get
     auto sum = defined.front().getDefiningOp<linalg::GenericOp>();
     if (sum && isReduction(sum) && cast<sbp::ShardingOpInterface>(op).getLoopSpec().exactSums)
       sum->setAttr(kExactSum, builder.getUnitAttr());
+    if (auto concat = dyn_cast<nn::ConcatOp>(op))
+      if (auto joined = defined.front().getDefiningOp<linalg::GenericOp>())
+        joined->setAttr(kJoined, concat.getDimAttr());
     map.map(op.getResults(), defined);
   }
   SmallVector<Value> made;
@@ -73,6 +76,16 @@ LinalgBody::LinalgBody(nn::FusionOp fusion) : module(ModuleOp::create(fusion.get
 bool isReduction(linalg::GenericOp generic) { return generic.getNumReductionLoops() > 0; }
 
 bool isExactSum(linalg::GenericOp generic) { return generic->hasAttr(kExactSum); }
+
+std::optional<Joined> joinedBy(Value tensor) {
+  auto generic = tensor.getDefiningOp<linalg::GenericOp>();
+  auto dim = generic ? generic->getAttrOfType<IntegerAttr>(kJoined) : IntegerAttr();
+  if (!dim)
+    return std::nullopt;
+  Joined joined{dim.getInt(), {}};
+  generic.getBody()->walk([&](tensor::ExtractOp extract) { joined.pieces.push_back(extract.getTensor()); });
+  return joined;
+}
 
 namespace {
 

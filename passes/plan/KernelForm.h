@@ -13,6 +13,8 @@
 
 #include "llvm/ADT/DenseSet.h"
 
+#include <optional>
+
 namespace splitcast {
 
 /// The linalg definitions of a fusion's ops, in a scratch module that it owns.
@@ -28,6 +30,14 @@ bool isReduction(mlir::linalg::GenericOp generic);
 
 /// Whether the sum has the same bits in whatever order it is added up (sbp::LoopSpec::exactSums).
 bool isExactSum(mlir::linalg::GenericOp generic);
+
+/// The tensors that a concatenation joins along a dimension, without those that have no elements.
+struct Joined {
+  int64_t dim;
+  llvm::SmallVector<mlir::Value> pieces;
+};
+/// Returns what `tensor` joins; none if it is no concatenation.
+std::optional<Joined> joinedBy(mlir::Value tensor);
 
 /// Returns the reduction from which `tensor` is made element by element: for a sum, the sum itself; for a sum that is
 /// then rounded or scaled, that sum. Null if there is none, or if there are several.
