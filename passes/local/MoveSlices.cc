@@ -43,29 +43,30 @@ bool mayCut(Operation *op, const DeviceTraits &traits) {
 /// Moves slices before the ops whose results they cut.
 class Cutter {
 public:
-  /// Computes what the slice has of the result of an elementwise op, at the place of the slice.
+  /// Computes what the slice has of the result of an elementwise op, at the place of that op, so that it reads no
+  /// storage behind an assignment.
   void cut(Operation *op, nn::SliceOp slice) {
     const sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
     const std::vector<int> &along = spec.results.front()[slice.getDim()];
     SmallVector<Value> operands;
     for (auto [operand, factors] : llvm::zip(op->getOperands(), spec.operands)) {
       const auto dim = llvm::find(factors, along);
-      operands.push_back(dim == factors.end() ? operand : sliceOf(operand, dim - factors.begin(), slice));
+      operands.push_back(dim == factors.end() ? operand : sliceOf(operand, dim - factors.begin(), slice, op));
     }
     OperationState state(op->getLoc(), op->getName(), operands, slice.getType(), op->getAttrs());
-    slice.replaceAllUsesWith(OpBuilder(slice).create(state)->getResult(0));
+    slice.replaceAllUsesWith(OpBuilder(op).create(state)->getResult(0));
     slice.erase();
   }
 
 private:
   /// Returns the elements of an operand along its dimension `dim` that `like` takes along its own. Of a smaller
   /// operand, such as a bias, which is a kernel of its own, there is one slice for all users, before the first of them.
-  Value sliceOf(Value operand, int64_t dim, nn::SliceOp like) {
+  Value sliceOf(Value operand, int64_t dim, nn::SliceOp like, Operation *user) {
     SmallVector<int64_t> shape(typeOf(operand).getShape());
     shape[dim] = typeOf(like).getDimSize(like.getDim());
     const RankedTensorType type = typeOf(operand).clone(shape);
     const auto create = [&] {
-      return OpBuilder(like).create<nn::SliceOp>(like.getLoc(), type, operand, OpBuilder(like).getI64IntegerAttr(dim),
+      return OpBuilder(user).create<nn::SliceOp>(like.getLoc(), type, operand, OpBuilder(user).getI64IntegerAttr(dim),
                                                  like.getStartAttr());
     };
     if (typeOf(operand).getRank() == typeOf(like).getRank())
@@ -73,8 +74,8 @@ private:
     nn::SliceOp &shared = made[{{operand, type}, {dim, static_cast<int64_t>(like.getStart())}}];
     if (!shared)
       shared = create();
-    else if (like->isBeforeInBlock(shared))
-      shared->moveBefore(like);
+    else if (user->isBeforeInBlock(shared))
+      shared->moveBefore(user);
     return shared;
   }
 

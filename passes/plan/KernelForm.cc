@@ -83,8 +83,14 @@ std::optional<Joined> joinedBy(Value tensor) {
   if (!dim)
     return std::nullopt;
   Joined joined{dim.getInt(), {}};
-  generic.getBody()->walk([&](tensor::ExtractOp extract) { joined.pieces.push_back(extract.getTensor()); });
-  return joined;
+  int64_t extent = 0;
+  generic.getBody()->walk([&](tensor::ExtractOp extract) {
+    joined.pieces.push_back(extract.getTensor());
+    extent += extract.getTensor().getType().getDimSize(joined.dim);
+  });
+  // Small floats are joined as wide ones, of which another generic makes small ones: the pieces are not in this one.
+  return extent == cast<RankedTensorType>(tensor.getType()).getDimSize(joined.dim) ? std::optional(joined)
+                                                                                   : std::nullopt;
 }
 
 namespace {
