@@ -38,10 +38,11 @@ def DifferentiatePass : Pass<"nn-differentiate", "mlir::ModuleOp"> {
     variable, if a variable is in two groups, or if its optimizer cannot update a variable of its shape. Ops without a
     gradient between the loss and a variable are reported, all of them at once. An update takes the gradient at one
     value of the variable: where a variable is assigned between two reads, values of the earlier read count as
-    constants. Products that contribute to one gradient are one product of all their rows, where these are
-    few (GradientSums.h) and no variable is at coordinates. Where variables are at coordinates, a complete gradient (with all its contributions) is put beside its
-    value (sbp.colocate), and where an op of the gradient takes only forward values, these are put beside the result of
-    the forward op that took them; scalars are not. From tests/passes/global/differentiate_example.mlir:
+    constants. Products that contribute to one gradient are one product of all their rows, where these are few
+    (GradientSums.h) and no variable is at coordinates. Where variables are at coordinates, a complete gradient (with
+    all its contributions) is put beside its value (sbp.colocate), and where an op of the gradient takes only forward
+    values, these are put beside the result of the forward op that took them; scalars are not. From
+    tests/passes/global/differentiate_example.mlir:
     ```mlir
     nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>                       // before
     nn.update @w, %dw in %scope : tensor<4x2xf32> with #nn.sgd<lr = 0.5>         // after

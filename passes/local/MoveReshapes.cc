@@ -95,14 +95,6 @@ private:
     });
   }
 
-  /// Whether an attribute may name dimensions, as a permutation does. Floats,
-  /// types and flags do not.
-  static bool namesDimensions(Operation *op) {
-    return !llvm::all_of(op->getAttrs(), [](NamedAttribute attribute) {
-      return isa<FloatAttr, TypeAttr, UnitAttr>(attribute.getValue());
-    });
-  }
-
   /// Whether the op is elementwise, and reads each operand at the coordinates
   /// of the result's element, or at the last of these.
   static bool isElementwise(Operation *op) {

@@ -28,13 +28,6 @@ SmallVector<nn::SliceOp> disjointSlicesOf(Operation *op) {
   return slices;
 }
 
-/// Whether an attribute may name dimensions or places, as a permutation does. Floats, types and flags do not.
-bool namesDimensions(Operation *op) {
-  return !llvm::all_of(op->getAttrs(), [](NamedAttribute attribute) {
-    return isa<FloatAttr, TypeAttr, UnitAttr>(attribute.getValue());
-  });
-}
-
 bool mayCut(Operation *op, const DeviceTraits &traits) {
   return op->getNumResults() == 1 && op->getNumOperands() > 0 && op->getNumRegions() == 0 && isFusible(op, traits) &&
          !isa<nn::PlacedOpInterface>(op) && !namesDimensions(op) && OpLoops(op).pattern == LoopPattern::Elementwise;
@@ -55,10 +48,19 @@ public:
     }
     OperationState state(op->getLoc(), op->getName(), operands, slice.getType(), op->getAttrs());
     slice.replaceAllUsesWith(OpBuilder(op).create(state)->getResult(0));
+    const auto shared = made.find(keyOf(slice.getInput(), typeOf(slice), slice.getDim(), slice.getStart()));
+    if (shared != made.end() && shared->second == slice)
+      made.erase(shared);
     slice.erase();
   }
 
 private:
+  using Key = std::pair<std::pair<Value, Type>, std::pair<int64_t, int64_t>>;
+
+  static Key keyOf(Value input, Type type, uint64_t dim, uint64_t start) {
+    return {{input, type}, {static_cast<int64_t>(dim), static_cast<int64_t>(start)}};
+  }
+
   /// Returns the elements of an operand along its dimension `dim` that `like` takes along its own. Of a smaller
   /// operand, such as a bias, which is a kernel of its own, there is one slice for all users, before the first of them.
   Value sliceOf(Value operand, int64_t dim, nn::SliceOp like, Operation *user) {
@@ -71,7 +73,7 @@ private:
     };
     if (typeOf(operand).getRank() == typeOf(like).getRank())
       return create();
-    nn::SliceOp &shared = made[{{operand, type}, {dim, static_cast<int64_t>(like.getStart())}}];
+    nn::SliceOp &shared = made[keyOf(operand, type, dim, like.getStart())];
     if (!shared)
       shared = create();
     else if (user->isBeforeInBlock(shared))
@@ -79,7 +81,7 @@ private:
     return shared;
   }
 
-  DenseMap<std::pair<std::pair<Value, Type>, std::pair<int64_t, int64_t>>, nn::SliceOp> made;
+  DenseMap<Key, nn::SliceOp> made; ///< the shared slices that are in the block
 };
 
 } // namespace

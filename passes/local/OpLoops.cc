@@ -82,6 +82,12 @@ bool slicesAlongRows(nn::SliceOp slice) {
   return slice.getResult().getType().getRank() > 0 && slice.getResult().getType().getShape().back() >= kLeast;
 }
 
+bool namesDimensions(Operation *op) {
+  return !llvm::all_of(op->getAttrs(), [](NamedAttribute attribute) {
+    return isa<FloatAttr, TypeAttr, UnitAttr>(attribute.getValue());
+  });
+}
+
 bool onlyExtends(Operation *op) {
   auto cast = dyn_cast<nn::CastOp>(op);
   return cast && isa<FloatType>(cast.getInput().getType().getElementType()) &&

@@ -39,6 +39,9 @@ bool isFusible(mlir::Operation *op, const DeviceTraits &traits);
 /// Whether a kernel that reads the slice does so in vectors. Such a slice is elementwise, though it reads other places.
 bool slicesAlongRows(nn::SliceOp slice);
 
+/// Whether an attribute may name dimensions or places, as a permutation does. Floats, types and flags do not.
+bool namesDimensions(mlir::Operation *op);
+
 /// Whether the op only extends elements: the result has the same values and takes more bytes.
 bool onlyExtends(mlir::Operation *op);
 

@@ -96,11 +96,11 @@ def FuseKernelsPass : Pass<"nn-fuse-kernels", "mlir::func::FuncOp"> {
   let summary = "Puts ops that one kernel can compute into one nn.fusion";
   let description = [{
     Each op that runs in no vendor library becomes part of a fusion. Elementwise ops of one shape are fused, and may
-    have several results; slices along rows of at least 16 elements are elementwise, and move before the elementwise
-    ops whose results they cut into pieces. Ops that one walk over the rows of a tensor can compute are fused (softmax, layer norm's
-    backward, sums over the rows). Any other reduction is fused with the elementwise ops that compute its operands. A
-    fusion stands at the place of its last member; no op moves past a user of its result, or past an assignment of a
-    value that it reads. From tests/passes/local/fuse_kernels_example.mlir:
+    have several results; slices along rows of at least 16 elements are elementwise, and move before the elementwise ops
+    whose results they cut into pieces. Ops that one walk over the rows of a tensor can compute are fused (softmax,
+    layer norm's backward, sums over the rows). Any other reduction is fused with the elementwise ops that compute its
+    operands. A fusion stands at the place of its last member; no op moves past a user of its result, or past an
+    assignment of a value that it reads. From tests/passes/local/fuse_kernels_example.mlir:
     ```mlir
     %0 = nn.tanh %x : (tensor<8x4xf32>) -> tensor<8x4xf32>                    // before
     %s = nn.fusion(%x) : (tensor<8x4xf32>) -> tensor<8xf32> {                 // after

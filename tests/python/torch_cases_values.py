@@ -198,6 +198,15 @@ def memory_that_others_hold() -> str:
     return said
 
 
+def eager_step(model: nn.Module, optimizer: torch.optim.Optimizer) -> float:
+    """Takes a step of eager PyTorch, and returns its loss."""
+    optimizer.zero_grad()
+    loss = square(model, X)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
 def written_in_part() -> str:
     """Parts of a buffer, or of a tensor that the loss makes, that are written within no_grad() have no gradient, and what
     enable_grad() within it computes has one."""
@@ -239,11 +248,7 @@ def written_in_part() -> str:
         model, eager = made(act), made(act)
         trainer, optimizer = compiled(model, square), torch.optim.SGD(eager.parameters(), 0.1)
         for _ in range(3):
-            optimizer.zero_grad()
-            loss = square(eager, X)
-            loss.backward()
-            optimizer.step()
-            if abs(trainer.step({"x": rows()}) - loss.item()) > 1e-6:
+            if abs(trainer.step({"x": rows()}) - eager_step(eager, optimizer)) > 1e-6:
                 return f"{act.__name__} has another loss"
         found = trainer.state_dict()
         for name, value in eager.state_dict().items():
@@ -300,11 +305,7 @@ def what_takes_the_place_of_another() -> str:
                 change(model)
                 change(eager)
                 trainer, optimizer = compiled(model, square), torch.optim.SGD(eager.parameters(), 0.1)
-            optimizer.zero_grad()
-            loss = square(eager, X)
-            loss.backward()
-            optimizer.step()
-            if abs(trainer.step({"x": rows()}) - loss.item()) > 1e-6:
+            if abs(trainer.step({"x": rows()}) - eager_step(eager, optimizer)) > 1e-6:
                 return f"{change.__name__}: another loss at step {step}"
     return "ok"
 

@@ -437,8 +437,8 @@ def _functional(program: torch.export.ExportedProgram) -> torch.export.ExportedP
             if str(node.target) != GRAD_MODE or node.args[0]:
                 continue
             inner = getattr(outer, str(node.args[1].target)).graph
-            for each in [each for each in inner.nodes if each.op == "placeholder" and _is_float(each)]:
-                _detach(inner, each)
+            for operand in [each for each in inner.nodes if each.op == "placeholder" and _is_float(each)]:
+                _detach(inner, operand)
             for part in list(node.users):
                 _detach(outer.graph, part)
     for outer in graphs:
