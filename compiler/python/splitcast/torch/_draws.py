@@ -5,6 +5,7 @@ import gc
 import pickle
 import random
 import sys
+import tempfile
 
 import numpy as np
 
@@ -14,12 +15,12 @@ class Draws:
     draws the names of temporary files and locks from do not count."""
 
     def __init__(self) -> None:
-        kinds = (random.Random, np.random.BitGenerator)
-        objects = gc.get_objects()
-        found = [each for each in objects if issubclass(type(each), kinds) and type(each) is not random.SystemRandom]
+        kinds = _with_subclasses(random.Random) | _with_subclasses(np.random.BitGenerator)
+        of_names: type = vars(tempfile)["_RandomNameSequence"]
+        kinds = kinds - {random.SystemRandom} | {of_names}
+        found = [each for each in gc.get_objects() if type(each) in kinds]
         shared = np.random.mtrand.get_bit_generator()
-        of_libraries = _of_libraries() | {id(getattr(each, "_rng", None)) for each in objects
-                                          if type(each).__name__ == "_RandomNameSequence"}
+        of_libraries = _of_libraries() | {id(getattr(each, "_rng", None)) for each in found if type(each) is of_names}
         self._python = [each for each in found if isinstance(each, random.Random) and id(each) not in of_libraries]
         self._numpy = [each for each in found if isinstance(each, np.random.BitGenerator)]
         if not any(each is shared for each in self._numpy):
@@ -36,6 +37,13 @@ class Draws:
             if pickle.dumps(bits.state) != text:
                 return "np.random" if bits is np.random.mtrand.get_bit_generator() else "a generator of NumPy"
         return ""
+
+
+def _with_subclasses(kind: type) -> set[type]:
+    """The class and those that inherit from it. Of hundreds of thousands of objects, to look up the type is faster than
+    issubclass()."""
+    parts: list[type] = kind.__subclasses__()
+    return {kind}.union(*map(_with_subclasses, parts))
 
 
 def _of_libraries() -> set[int]:

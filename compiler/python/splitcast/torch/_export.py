@@ -280,6 +280,11 @@ def packet_of(node: torch.fx.Node) -> torch._ops.OpOverloadPacket | None:
     return packet
 
 
+def is_random(node: torch.fx.Node) -> bool:
+    """Whether an op draws from a generator of PyTorch, such as aten.dropout."""
+    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", [])
+
+
 def function_of(node: torch.fx.Node) -> Callable[..., Any]:
     """The op of a node, which computes constants."""
     assert callable(node.target)
@@ -297,19 +302,23 @@ def buffers_of(program: torch.export.ExportedProgram) -> dict[str, str]:
             for argument, name in program.graph_signature.inputs_to_buffers.items()}
 
 
+def _depending(program: torch.export.ExportedProgram) -> set[torch.fx.Node]:
+    """The nodes that depend on inputs, parameters or buffers. PyTorch computes the others during the import."""
+    constants = program.graph_signature.inputs_to_lifted_tensor_constants
+    depends: set[torch.fx.Node] = set()
+    for node in program.graph.nodes:
+        is_placeholder = node.op == "placeholder" and node.name not in constants
+        if is_placeholder or any(each in depends for each in node.all_input_nodes):
+            depends.add(node)
+    return depends
+
+
 def _changes_parts(program: torch.export.ExportedProgram) -> bool:
     """Whether a change in place is visible to other nodes, because the tensor has other users or is a view."""
-    buffers = buffers_of(program)
-    constants = program.graph_signature.inputs_to_lifted_tensor_constants
-    depends = set()  # nodes that depend on inputs or parameters
+    buffers, depends = buffers_of(program), _depending(program)
     for node in program.graph.nodes:
         if str(node.target) == GRAD_MODE and _changes_anything(program, node):
             return True
-        if node.op == "placeholder":
-            if node.name not in constants:
-                depends.add(node)
-        elif any(each in depends for each in node.all_input_nodes):
-            depends.add(node)
         changed = changes(node)
         if changed is None or node.target is BATCH_NORM:
             continue
@@ -450,10 +459,13 @@ def _functional(program: torch.export.ExportedProgram) -> torch.export.ExportedP
 
 
 def _has_unmapped(program: torch.export.ExportedProgram) -> bool:
-    """Whether there are ops without a mapping, in inner graphs, too."""
-    graphs = [part.graph for part in program.graph_module.modules() if isinstance(part, torch.fx.GraphModule)]
+    """Whether there are ops without a mapping that PyTorch does not compute during the import, in inner graphs, too."""
+    inner = [part.graph for part in program.graph_module.modules() if isinstance(part, torch.fx.GraphModule)]
+    nodes = [node for graph in inner for node in graph.nodes if graph is not program.graph]
+    depends = _depending(program)
+    nodes += [node for node in program.graph.nodes if node in depends or is_random(node)]
     return any(node.op == "call_function" and node.target not in ops.OPS and str(node.target) != GRAD_MODE
-               for graph in graphs for node in graph.nodes)
+               for node in nodes)
 
 
 def _erase_checks(program: torch.export.ExportedProgram) -> None:

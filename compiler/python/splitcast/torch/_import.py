@@ -327,13 +327,12 @@ class Importer:
                     _export.packet_of(node) not in OF_SIZES):
                 self._note(node, _remedies.remedy_of(node))  # sizes that follow from an unknown one are not its cause
             return _Unknown
-        is_random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", [])
         wrong = self._wrong_in_place(node)
         if wrong:
             self._note(node, wrong)
             return _Unknown
         self._say_sizes(node)
-        if not is_random and not any(_holds_tensor(self.values[each]) for each in node.all_input_nodes):
+        if not _export.is_random(node) and not any(_holds_tensor(self.values[each]) for each in node.all_input_nodes):
             return _export.function_of(node)(*arguments, **keywords)  # PyTorch computes constants
         if function is None:
             self._note(node, _remedies.remedy_of(node))

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import splitcast as sc
 import torch
+from splitcast.torch._export import is_random
 
 SEEDS = 2**63
 STEP = "random.step"  # the variable that each run of a function that draws adds 1 to
@@ -62,7 +63,7 @@ def draws(program: torch.export.ExportedProgram) -> bool:
 
 
 def _draws(node: torch.fx.Node) -> bool:
-    if torch.Tag.nondeterministic_seeded not in getattr(node.target, "tags", []):
+    if not is_random(node):
         return False
     assert isinstance(node.target, torch._ops.OpOverload)
     names = [argument.name for argument in node.target._schema.arguments]
