@@ -3,6 +3,8 @@
 #include "tests/property/GraphCheck.h"
 #include "tests/property/GraphGenerator.h"
 
+#include "llvm/Support/InitLLVM.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -43,6 +45,7 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "use: check_graph FIRST LAST [plan | text | features]\n");
     return 2;
   }
+  llvm::InitLLVM init(argc, argv); // which prints where it crashed: a crash may not come again
   const std::string mode = argc > 3 ? argv[3] : "";
   const uint64_t firstSeed = std::strtoull(argv[1], nullptr, 10), lastSeed = std::strtoull(argv[2], nullptr, 10);
   if (mode == "features") {
