@@ -17,6 +17,16 @@ bool isEntry(PyObject *holder, PyObject *key, PyObject *expected) {
   return now == expected;
 }
 
+/// Whether a dict has these entries, all of them and in this order.
+bool areAllEntries(PyObject *dict, const nb::tuple &keys, PyObject *expected, Py_ssize_t first) {
+  PyObject *key = nullptr, *value = nullptr;
+  Py_ssize_t place = 0;
+  for (Py_ssize_t i = 0; PyDict_Next(dict, &place, &key, &value); ++i)
+    if (key != NB_TUPLE_GET_ITEM(keys.ptr(), i) || value != NB_LIST_GET_ITEM(expected, first + i))
+      return false;
+  return true;
+}
+
 } // namespace
 
 bool haveEntries(const nb::list &holders, const nb::list &keys, const nb::list &expected) {
@@ -24,9 +34,16 @@ bool haveEntries(const nb::list &holders, const nb::list &keys, const nb::list &
   Py_ssize_t next = 0;
   for (Py_ssize_t i = 0; i < NB_LIST_GET_SIZE(holders.ptr()); ++i) {
     const nb::tuple names(keys[i]);
-    for (Py_ssize_t j = 0; j < NB_TUPLE_GET_SIZE(names.ptr()); ++j, ++next)
-      if (next == count || !isEntry(NB_LIST_GET_ITEM(holders.ptr(), i), NB_TUPLE_GET_ITEM(names.ptr(), j),
-                                    NB_LIST_GET_ITEM(expected.ptr(), next)))
+    const Py_ssize_t size = NB_TUPLE_GET_SIZE(names.ptr());
+    PyObject *holder = NB_LIST_GET_ITEM(holders.ptr(), i);
+    if (PyDict_CheckExact(holder) && PyDict_Size(holder) == size) {
+      if (next + size > count || !areAllEntries(holder, names, expected.ptr(), next))
+        return false;
+      next += size;
+      continue;
+    }
+    for (Py_ssize_t j = 0; j < size; ++j, ++next)
+      if (next == count || !isEntry(holder, NB_TUPLE_GET_ITEM(names.ptr(), j), NB_LIST_GET_ITEM(expected.ptr(), next)))
         return false;
   }
   return next == count;
@@ -47,9 +64,11 @@ bool haveLengths(const nb::list &sized, const nb::list &lengths) {
 }
 
 void bindEntries(nb::module_ &module) {
-  module.def("_have_entries", &haveEntries, nb::arg("holders"), nb::arg("keys"), nb::arg("expected"),
-             "Whether each holder has, at each of its tuple of keys, the expected object, in this order: the same one, "
-             "not an equal one. An entry that is missing is another object.");
+  module.def(
+      "_have_entries", &haveEntries, nb::arg("holders"), nb::arg("keys"), nb::arg("expected"),
+      "Whether each holder has, at each of its tuple of keys, the expected object, in this order: the same one, "
+      "not an equal one. An entry that is missing is another object. The keys of a dict that are all that it has "
+      "are compared with it in their order.");
   module.def("_have_lengths", &haveLengths, nb::arg("sized"), nb::arg("lengths"),
              "Whether each of these objects has its length of `lengths`. One whose length is an error has not.");
 }

@@ -39,6 +39,14 @@ def globals_of(code: types.CodeType) -> list[str]:
     return list(dict.fromkeys(names + [name for each in inner for name in globals_of(each)]))
 
 
+@functools.cache
+def imports_of(code: types.CodeType) -> list[str]:
+    """The modules that a function imports when it is called, with those that they are parts of."""
+    names = [each.argval for each in dis.get_instructions(code) if each.opname == "IMPORT_NAME" and each.argval]
+    return list(dict.fromkeys(".".join(parts[:end]) for parts in (name.split(".") for name in names)
+                              for end in range(1, len(parts) + 1)))
+
+
 def _name_of(step: dis.Instruction) -> str:
     """The name of an instruction. Since Python 3.14, reading an entry is a BINARY_OP, which dis writes as brackets."""
     return "BINARY_SUBSCR" if step.opname == "BINARY_OP" and step.argrepr == "[]" else step.opname

@@ -47,14 +47,16 @@ def named(*parts: object) -> str:
 
 
 def differs(value: object, before: object) -> bool:
-    """Whether a value is another one; 1, 1.0 and True are three, and a NaN is the same as a NaN."""
+    """Whether a value is another one; 1, 1.0 and True are three, 0.0 and -0.0 two, and a NaN is the same as a NaN."""
     if value is before:
         return False
     if type(value) is not type(before):
         return True
     if isinstance(value, tuple) and isinstance(before, tuple):
         return len(value) != len(before) or any(map(differs, value, before))
-    return bool(value != before) and not (value != value and before != before)
+    if value == before:
+        return bool(value == 0) and repr(value) != repr(before)
+    return not (value != value and before != before)
 
 
 class Contents(NamedTuple):

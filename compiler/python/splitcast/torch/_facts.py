@@ -8,8 +8,10 @@ whole table again, and compares values.
 """
 from __future__ import annotations
 
+import builtins
 import collections
 import dataclasses
+import enum
 import functools
 import itertools
 import operator
@@ -26,7 +28,7 @@ import splitcast as sc
 import torch
 from splitcast._splitcast import _have_entries, _have_lengths
 from splitcast.torch._again import AGAIN, ANEW
-from splitcast.torch._code import DYNAMIC, globals_of, texts_of
+from splitcast.torch._code import DYNAMIC, globals_of, imports_of, texts_of
 from splitcast.torch._contents import (
     OWN,
     SIMPLE,
@@ -49,6 +51,11 @@ CODE_LEAVES = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescri
 # What is compared by its contents may have attributes, too, unless it is of one of Python's plain types.
 BY_CONTENTS = (*SIMPLE, torch.Tensor, np.ndarray, list, tuple, dict, set, frozenset, collections.deque)
 CODE = (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType, types.MethodType, torch.nn.Module)
+# By whose names code may see the order of a module's parts, of its parameters, or of its buffers.
+IN_ORDER = {"_modules": {"_modules", "children", "named_children", "modules", "named_modules"},
+            "_parameters": {"_parameters"}, "_buffers": {"_buffers", "buffers", "named_buffers"}}
+OF_ALL = {"parameters", "named_parameters", "state_dict"}
+CONTAINERS = (torch.nn.Sequential, torch.nn.ModuleDict, torch.nn.ModuleList, torch.nn.ParameterDict)
 PLAIN = {bool, int, float, complex, str, bytes, type(None), list, tuple, dict, set, frozenset, range, slice}
 
 
@@ -79,6 +86,11 @@ class Facts:
         """Whether code that was traced may read an attribute of this name."""
         return self._all or name in self._names
 
+    def reads_order(self, module: torch.nn.Module, store: str) -> bool:
+        """Whether traced code may see the order of what a module has as "_modules", "_parameters" or "_buffers"."""
+        seen = IN_ORDER[store] | OF_ALL
+        return self._all or isinstance(module, CONTAINERS) or bool(seen & self._reading.of_users)
+
     def read_of(self, holder: object, names: Iterable[str]) -> list[str]:
         """Those attributes of an optimizer or a scheduler that traced code may read: PyTorch's code does so in methods
         that the user's calls."""
@@ -107,14 +119,17 @@ class Facts:
                 raise _changed(name, dataclasses.replace(fact, value=Absent), _shown(fact.value))
         for name, fact in before.items():
             if name not in after:
-                raise _changed(name, fact, "not there any more")
+                raise _changed(name, fact, "there now" if fact.value is Absent else "not there any more")
         for name, tensor in now.tensors.items():
             old = self.tensors[name]
             if tensor is old:
                 continue
             same = next((other for other, each in now.tensors.items() if each is old), None)
-            if same is not None:
+            if same is not None and self.tensors[same] is old:
                 raise _changed(name, Fact((_Walk, f"the same tensor as {same}"), ""), "another tensor")
+            if same is not None:
+                raise sc.InvalidError(f"{same} is the tensor that {name} was when the model was compiled; copy its "
+                                      f"values instead (copy_()), or {AGAIN}")
             values(name, old, tensor)
         self._walk = now
         self.tensors = now.tensors
@@ -145,7 +160,7 @@ def _changed(name: str, fact: Fact, now: str) -> sc.InvalidError:
     what = f"{name} is {now}, but it {was} when" if was != f"was {now}" else (
         f"{name} is another {now.removeprefix('a ')} than when")
     cure = "make it a buffer or an input of the batch, if it may be a tensor, or "
-    cure = "" if isinstance(fact.value, CODE) else cure
+    cure = "" if isinstance(fact.value, (*CODE, _Order)) else cure
     if name.rpartition(".")[2] == "__class__" or _has_tensors(fact.value):
         cure, again = "", ANEW
     else:
@@ -172,8 +187,9 @@ class _Walk:
         self._getters: list[Callable[[Any], Any]] = []
         self._objects: list[Any] = []
         self._expected: list[Any] = []
-        self._modules: list[torch.nn.Module] = []
+        self._typed: list[Any] = []
         self._types: list[type] = []
+        self._missing: dict[int, tuple[dict[str, Any], set[str]]] = {}  # names that are in no globals, by these
         self._sized: list[Any] = []
         self._lengths: list[int] = []
         self._others: list[Callable[[], bool]] = []
@@ -201,7 +217,8 @@ class _Walk:
             found = itertools.chain.from_iterable(map(operator.call, self._getters, self._objects))
             return (_have_entries(self._holders, self._keys, self._entries) and
                     _have_lengths(self._sized, self._lengths) and all(map(operator.is_, found, self._expected)) and
-                    list(map(type, self._modules)) == self._types and
+                    list(map(type, self._typed)) == self._types and
+                all(space.keys().isdisjoint(names) for space, names in self._missing.values()) and
                     all(map(operator.call, self._others)))
         except (KeyError, AttributeError, IndexError, ValueError, TypeError):
             return False
@@ -214,7 +231,13 @@ class _Walk:
     # ---- What is compared fast ----
 
     def _hold(self, holder: Any, keys: list[Any]) -> None:
-        """Compares these entries of a dict, or attributes of a class, by identity."""
+        """Compares these entries of a dict, or attributes of a class, by identity; and the order, if they are all."""
+        if keys and len(keys) == len(holder):
+            keys = list(holder)
+            if type(holder) is not dict and isinstance(holder, dict):
+                self._getters.append(tuple)
+                self._objects.append(holder)
+                self._expected += keys
         if keys:
             self._holders.append(holder)
             self._keys.append(tuple(keys))
@@ -223,6 +246,10 @@ class _Walk:
     def _size(self, holder: Any) -> None:
         self._sized.append(holder)
         self._lengths.append(len(holder))
+
+    def _type(self, value: object) -> None:
+        self._typed.append(value)
+        self._types.append(type(value))
 
     # ---- Values ----
 
@@ -286,7 +313,12 @@ class _Walk:
         elif isinstance(value, functools._lru_cache_wrapper):
             self._add(name, _Same(value), where)
             self._of_cached(value.__wrapped__)
-        elif isinstance(value, (random.Random, np.random.Generator, np.random.RandomState, torch.Generator)):
+        elif isinstance(value, torch.Generator):
+            if self._table.read("initial_seed"):
+                seed = value.initial_seed()
+                self._add(named(name, "initial_seed()"), seed, where)
+                self._others.append(lambda: value.initial_seed() == seed)
+        elif isinstance(value, (random.Random, np.random.Generator, np.random.RandomState)):
             return
         elif entries_of(value) is not None:
             self._of_entries(name, value, where)
@@ -300,7 +332,10 @@ class _Walk:
                 self._of_object(name, value, where)
 
     def _of_beside(self, name: str, value: Any, where: str) -> None:
-        """The attributes that the program gave to a value which is otherwise compared by its contents."""
+        """The class of a value that is otherwise compared by its contents, and the attributes that it was given."""
+        if is_of_users(type(value)) and not isinstance(value, enum.Enum):
+            self._type(value)
+            self._of_class(type(value).__name__, type(value), where)
         held = getattr(value, "__dict__", None)
         if not isinstance(held, dict) or id(held) in self._seen:
             return
@@ -315,6 +350,7 @@ class _Walk:
         keys = [key for key, each in value.items() if not _is_of_trace(each)]
         if len(keys) == len(value):
             self._size(value)
+            self._add(f"the order of {name}", _Order(keys), where)
         self._hold(value, keys)
         for key in keys:
             if not isinstance(key, SIMPLE):
@@ -328,11 +364,12 @@ class _Walk:
 
         def is_same() -> bool:
             now = entries_of(value) or {}
-            return now.keys() == entries.keys() and all(
+            return list(now) == list(entries) and all(
                 each is entries[key] or (isinstance(each, SIMPLE) and not differs(each, entries[key]))
                 for key, each in now.items())
 
         self._others.append(is_same)
+        self._add(f"the order of {name}", _Order(entries), where)
         for key, each in entries.items():
             if not _is_of_trace(each):
                 self._visit(f"{name}[{key!r}]", each, where)
@@ -361,6 +398,7 @@ class _Walk:
 
     def _of_object(self, name: str, value: Any, where: str) -> None:
         self._add(name, type(value), where)
+        self._type(value)
         held = getattr(value, "__dict__", None)
         if isinstance(held, dict):
             are_read = isinstance(value, torch.distributions.Distribution)  # by PyTorch's code, which is not looked at
@@ -381,7 +419,30 @@ class _Walk:
                 self._visit(named(name, slot), getattr(value, slot), where)
         self._of_class(type(value).__name__, type(value), where)
 
+    def _of_bases(self, kind: type) -> None:
+        """The classes that a class inherits from: what one of them gets later may hide what another one has. Methods
+        that Python calls itself, such as __call__, count whatever the code names."""
+        users = [each for each in kind.__mro__ if is_of_users(each)]
+        if not users or (id(kind), "__mro__") in self._seen:
+            return
+        self._seen[(id(kind), "__mro__")] = kind
+        self._getters.append(operator.attrgetter("__mro__"))
+        self._objects.append(kind)
+        self._expected += kind.__mro__
+        self._add(f"{kind.__name__}.__mro__", kind.__mro__, "")
+        for each in users:
+            if (id(each), "") in self._seen:
+                continue
+            self._seen[(id(each), "")] = each
+            self._size(vars(each))
+            methods = [key for key, value in vars(each).items()
+                       if key.startswith("__") and isinstance(value, types.FunctionType)]
+            self._hold(vars(each), methods)
+            for key in methods:
+                self._add(named(each.__name__, key), vars(each)[key], "")
+
     def _of_class(self, name: str, kind: type, where: str) -> None:
+        self._of_bases(kind)
         for each in kind.__mro__:
             if not is_of_users(each) or each is object or (id(each) in self._seen and each is not kind):
                 continue
@@ -396,10 +457,15 @@ class _Walk:
                     self._visit(named(name, key), value, where)
 
     def _of_space(self, name: str, space: types.ModuleType, where: str) -> None:
-        """A module of Python that is the user's, such as one of settings."""
-        if origin_of_module(space) != "user":
-            return
+        """A module of Python: the user's, such as one of settings, or the functions and classes of a library's."""
         keys = [key for key in vars(space) if key in self._table._reading.mentioned and not key.startswith("__")]
+        if origin_of_module(space) != "user":
+            functions = (types.FunctionType, types.BuiltinFunctionType)
+            keys = [key for key in keys if isinstance(vars(space)[key], functions)]
+            self._hold(vars(space), keys)
+            for key in keys:
+                self._add(named(name, key), vars(space)[key], where)
+            return
         self._hold(vars(space), keys)
         for key in keys:
             self._visit(named(name, key), vars(space)[key], where)
@@ -466,21 +532,39 @@ class _Walk:
         self._of_function(function)
 
     def _of_globals(self, code: types.CodeType, space: dict[str, Any]) -> None:
-        names = [name for name in globals_of(code) if name in space]
+        names = globals_of(code)
         if "globals" in code.co_names:
-            names += [name for name in texts_of(code) if name in space and name not in names]
-        self._hold(space, names)
+            names = list(dict.fromkeys([*names, *texts_of(code)]))
+        here, where = [name for name in names if name in space], f", a global of {code.co_name}{place_of_code(code)}"
+        self._hold(space, here)
+        for name in here:
+            self._visit(name, space[name], where)
+        imported = [name for name in imports_of(code) if name in sys.modules]
+        self._hold(sys.modules, imported)
+        for name in imported:
+            self._visit(name, sys.modules[name], f", which {code.co_name} imports{place_of_code(code)}")
+        self._of_missing([name for name in names if name not in space], space, where)
+
+    def _of_missing(self, names: list[str], space: dict[str, Any], where: str) -> None:
+        """Names that are no globals: such a global would hide a function of Python's own, or end a NameError."""
+        _, known = self._missing.setdefault(id(space), (space, set()))
         for name in names:
-            self._visit(name, space[name], f", a global of {code.co_name}{place_of_code(code)}")
+            if name not in known:
+                known.add(name)
+                self._add(name, Absent, where)
+                if name in vars(builtins):
+                    self._hold(vars(builtins), [name])
+                    self._add(f"builtins.{name}", vars(builtins)[name], where)
 
     def _of_module(self, path: str, module: torch.nn.Module, reads: dict[str, str]) -> None:
-        held, names = vars(module), [name for name in reads if name != "training" or self._table._reading.trains]
+        held, names = vars(module), list(reads)
         if "__dict__" in reads or "__getattribute__" in self._table._reading.of_users:
             names += [name for name in held if name not in OWN]
+        names = [name for name in names if name != "training" or self._table._reading.trains]
         is_ours = id(module) in self._tree
         self._add(named(path, "__class__"), type(module), "")
-        self._modules.append(module)
-        self._types.append(type(module))
+        self._type(module)
+        self._of_bases(type(module))
         self._size(held)
         own = [name for name in dict.fromkeys(names) if name in held and name not in OWN]
         own = [name for name in own if not _is_of_trace(held[name])]
@@ -491,6 +575,8 @@ class _Walk:
             entries = held[store]
             self._size(entries)
             self._hold(entries, list(entries))
+            if self._table.reads_order(module, store):
+                self._add(f"the order of {named(path or 'the model', store)}", _Order(entries), "")
             for key, value in entries.items():
                 name = named(path, key)
                 if store == "_modules":
@@ -503,14 +589,17 @@ class _Walk:
                     self._add(name, _Same(value), "")
                     self._of_beside(name, value, "")
         for name in names:
-            if name not in held and not any(name in held[store] for store in ("_parameters", "_buffers", "_modules")):
-                self._of_class_attribute(path, module, name, reads.get(name, ""))
+            is_own = name in held or any(name in held[store] for store in ("_parameters", "_buffers", "_modules"))
+            self._of_class_attribute(module, name, reads.get(name, ""), is_own)
 
-    def _of_class_attribute(self, path: str, module: torch.nn.Module, name: str, where: str) -> None:
+    def _of_class_attribute(self, module: torch.nn.Module, name: str, where: str, is_own: bool) -> None:
+        """is_own: whether the module itself has an attribute of this name, which only a property, say, hides."""
         owner = next((kind for kind in type(module).__mro__ if name in vars(kind)), None)
         if owner is None or name.startswith("__"):
             return
         value = vars(owner)[name]
+        if is_own and not hasattr(type(value), "__set__"):
+            return
         if owner.__module__.split(".")[0] == "torch" and name != "forward":
             return
         if (id(owner), name) not in self._seen:
@@ -520,6 +609,22 @@ class _Walk:
             self._add(f"{owner.__name__}.{name}", value, where)
         else:
             self._visit(f"{owner.__name__}.{name}", value, where)
+
+
+class _Order:
+    """The keys of a dict in their order. Others are no other order of them."""
+
+    def __init__(self, keys: Iterable[Any]) -> None:
+        self._keys = tuple(keys)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Order) and (other._keys == self._keys or set(other._keys) != set(self._keys))
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._keys))
+
+    def __repr__(self) -> str:
+        return ", ".join(map(str, self._keys))
 
 
 class _Same:
