@@ -41,8 +41,10 @@ def note(name, pid):
     with open(f"{directory}/.{name}", "w") as file:
         file.write(str(pid))
     os.rename(f"{directory}/.{name}", f"{directory}/{name}")
-if kind == "child":
+if kind in ("child", "large"):
     text = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(600)"
+    if kind == "large":
+        text = "held = b'x' * 2**29; " + text
     child = subprocess.Popen([sys.executable, "-S", "-c", text], stdout=subprocess.PIPE)
     child.stdout.readline()
     note(f"{rank}.child", child.pid)
@@ -209,6 +211,10 @@ class LaunchTest(unittest.TestCase):
             self.assertIn(f"rank {victim} has failed (exit status {40 + victim})", errors)
             self.assertLess(seconds, 3)
             self.assertEqual(job.left(), [])
+
+    def test_ends_after_what_ranks_left_behind(self):
+        # What is killed runs on until it has given its memory back.
+        self.assertEqual(problems_of((["large", "works"], "exits", 1, 3)), [])
 
     def test_succeeds_if_all_ranks_do(self):
         started = Started(["ended", "ended"], "none", 0, 0)

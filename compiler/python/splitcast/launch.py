@@ -35,6 +35,7 @@ from typing import NamedTuple
 PATIENCE = 0.5  # seconds from a failure to SIGTERM: ranks that noticed the failure print why they end
 GRACE = 5.0  # seconds from SIGTERM to SIGKILL: ranks remove unfinished files
 ORPHAN_GRACE = 2.0  # the same once the launcher is dead
+VANISHING = 2.0  # seconds that killed processes may take, which give their memory back first
 PASSED_ON = {signal.SIGINT: signal.SIGINT, signal.SIGTERM: signal.SIGTERM, signal.SIGHUP: signal.SIGTERM}
 PR_SET_PDEATHSIG = 1  # of Linux's prctl
 
@@ -197,11 +198,15 @@ class Job:
             rank.tell_group(signal.SIGCONT)
 
     def _leave_nothing(self) -> None:
-        """Kills what ranks have left behind, unless all succeeded; then reaps the ranks."""
+        """Kills what ranks have left behind, unless all succeeded, and reaps the ranks; then nothing of them runs."""
         for rank in self.ranks:
             if self.failure is not None:
                 rank.tell_group(signal.SIGKILL)
             rank.reap()
+        deadline = time.monotonic() + VANISHING
+        while self.failure is not None and time.monotonic() < deadline and any(
+                _tell_group(rank.process.pid, 0) for rank in self.ranks):
+            time.sleep(0.005)
 
 
 def _say(text: str) -> None:
