@@ -7,6 +7,7 @@ from typing import Any
 import splitcast as sc
 import torch
 import torch.utils._pytree as pytree
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.overrides import TorchFunctionMode
 
 
@@ -20,9 +21,11 @@ class AsAttributes(TorchFunctionMode):
     Raises InvalidError at a call with a tensor that was computed from parameters before.
     """
 
-    def __init__(self, module: torch.nn.Module) -> None:
-        """module: with its own parameters and buffers, not with stand-ins."""
+    def __init__(self, module: torch.nn.Module, used: dict[int, torch.Tensor]) -> None:
+        """module: with its own parameters and buffers, not with stand-ins. used: gets the user's tensors that calls are
+        given, by id."""
         super().__init__()
+        self._used = used
         self._places: dict[int, tuple[dict[str, torch.Tensor | None], str]] = {}
         self._held: list[torch.Tensor] = []  # so that no other tensor gets their ids
         for part in module.modules():
@@ -34,6 +37,8 @@ class AsAttributes(TorchFunctionMode):
                         self._held.append(tensor)
 
     def _as_attribute(self, tensor: torch.Tensor) -> torch.Tensor:
+        if not isinstance(tensor, FakeTensor) and _is_real(tensor):
+            self._used[id(tensor)] = tensor
         tensors, key = self._places.get(id(tensor), ({}, ""))
         standing_in = tensors.get(key)
         if standing_in is not None:

@@ -13,8 +13,9 @@ from typing import Any
 
 import torch
 import torch.utils._pytree as pytree
-from splitcast.torch._watches import Place, has_same_bits, place_of
+from splitcast.torch._watches import Place, place_of
 
+SMALL = 4096  # elements of a tensor that are compared, where others are compared by which they are
 # Functions that look at no element.
 OF_SHAPES = {"size", "dim", "numel", "stride", "is_contiguous", "is_floating_point", "is_complex", "storage_offset",
              "__len__", "__get__", "element_size", "ndimension", "is_signed", "nelement", "get_device", "type",
@@ -56,19 +57,19 @@ class Recipe:
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any],
                  origins: frozenset[Origin], index: int | None = None) -> None:
-        self._function = function
-        self._arguments = arguments
-        self._keywords = keywords
-        self._index = index
+        self.function = function
+        self.arguments = arguments
+        self.keywords = keywords
+        self.index = index
         self.origins = origins
 
     def value(self, known: dict[int, Any]) -> torch.Tensor:
         """The value of now. known: values by id, so that each is computed once."""
         if id(self) not in known:
             arguments, keywords = pytree.tree_map_only(
-                (Origin, Recipe), lambda each: each.value(known), (self._arguments, self._keywords))
-            result = self._function(*arguments, **keywords)
-            known[id(self)] = result if self._index is None else result[self._index]
+                (Origin, Recipe), lambda each: each.value(known), (self.arguments, self.keywords))
+            result = self.function(*arguments, **keywords)
+            known[id(self)] = result if self.index is None else result[self.index]
         value: torch.Tensor = known[id(self)]
         return value
 
@@ -146,12 +147,14 @@ class Constants:
     """The variables of a graph that hold constants, for all of its functions.
 
     values: by the variable's name. Equal constants share a variable; those that follow tensors of the user do if they
-    are also computed alike now, and must stay equal.
+    are computed in the same way from the same ones: others may be equal now, and not later.
     """
 
     def __init__(self) -> None:
         self.values: dict[str, torch.Tensor] = {}
-        self.recipes: dict[str, list[Origin | Recipe]] = {}
+        self.recipes: dict[str, Origin | Recipe] = {}
+        self._ways: dict[object, int] = {}  # numbers of the ways to compute a constant
+        self._known: dict[int, tuple[Origin | Recipe, int]] = {}  # the same by the recipe's id
         self._origins: dict[tuple[Place, str | None], Origin] = {}
         self._narrowed: dict[str, tuple[int, ...]] = {}  # dimensions of which one slice is held
 
@@ -163,22 +166,37 @@ class Constants:
                 narrowed: tuple[int, ...]) -> str:
         """The variable that holds `value`: an equal one, or else a new one with the first of `names` that is free."""
         for name, other in self.values.items():
-            recipes = self.recipes.get(name, [])
-            if bool(recipes) != (recipe is not None) or self._narrowed[name] != narrowed:
+            if self._way_of(self.recipes.get(name)) != self._way_of(recipe) or self._narrowed[name] != narrowed:
                 continue
-            is_origin = isinstance(recipe, Origin) or any(isinstance(each, Origin) for each in recipes)
-            if is_origin and recipe is not recipes[0]:
-                continue  # another tensor of the user, which may change by itself
             if other.dtype == value.dtype and other.shape == value.shape and torch.equal(other, value):
-                if recipe is not None and not any(each is recipe for each in recipes):
-                    self.recipes[name].append(recipe)
                 return name
         name = next(name for name in names if name not in self.values)
         self.values[name] = value.clone()  # the tensor may change later
         self._narrowed[name] = narrowed
         if recipe is not None:
-            self.recipes[name] = [recipe]
+            self.recipes[name] = recipe
         return name
+
+    def _way_of(self, recipe: Origin | Recipe | None) -> int | None:
+        """A number that two recipes have in common if they compute the same of the same tensors."""
+        if recipe is None:
+            return None
+        if id(recipe) not in self._known:
+            way: object = id(recipe)
+            if isinstance(recipe, Recipe):
+                leaves, structure = pytree.tree_flatten((recipe.arguments, recipe.keywords))
+                way = (recipe.function, tuple(map(self._part_of, leaves)), repr(structure), recipe.index)
+            self._known[id(recipe)] = (recipe, self._ways.setdefault(way, len(self._ways)))
+        return self._known[id(recipe)][1]
+
+    def _part_of(self, leaf: object) -> object:
+        if isinstance(leaf, (Origin, Recipe)):
+            return "recipe", self._way_of(leaf)
+        if isinstance(leaf, torch.Tensor):
+            is_small = leaf.numel() <= SMALL
+            bits = tuple(leaf.detach().contiguous().reshape(-1).view(torch.uint8).tolist()) if is_small else id(leaf)
+            return leaf.dtype, leaf.shape, bits
+        return type(leaf), repr(leaf)
 
     def forget(self, name: str) -> None:
         """The graph does not use this variable."""
@@ -190,17 +208,16 @@ class Constants:
 
     def after(self, changed: frozenset[Origin]) -> dict[str, torch.Tensor] | None:
         """The values of those that depend on origins that have changed; None if the graph cannot hold them: a slice
-        that was repeated is not any more, or two that were equal are not."""
+        that was repeated is not any more."""
         known: dict[int, Any] = {}
         result: dict[str, torch.Tensor] = {}
-        for name, recipes in self.recipes.items():
-            if not any(each.origins & changed for each in recipes):
+        for name, recipe in self.recipes.items():
+            if not recipe.origins & changed:
                 continue
-            values = [self._held(name, each.value(known)) for each in recipes]
-            first = values[0]
-            if first is None or any(each is None or not has_same_bits(each, first) for each in values):
+            value = self._held(name, recipe.value(known))
+            if value is None:
                 return None
-            result[name] = first
+            result[name] = value
         return result
 
     def _held(self, name: str, value: torch.Tensor) -> torch.Tensor | None:

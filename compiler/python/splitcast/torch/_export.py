@@ -36,16 +36,17 @@ class _WithLoss(torch.nn.Module):
     """
 
     def __init__(self, module: torch.nn.Module, loss: Loss, saved: list[str], settings: list[_Setting],
-                 was_read: Callable[[torch.Tensor], bool], twice: bool = False, outputs: bool = False) -> None:
+                 reading: Reading | None, twice: bool = False, outputs: bool = False) -> None:
         super().__init__()
         self._outputs = outputs  # whether to return the tensors of a dict beside its loss, too
         self.module = module
         self._saved = saved  # gets the names of the attributes that the module sets to tensors
-        self._was_read = was_read  # whether the loss has computed with a tensor that is no variable
+        # Whether the loss has computed with a tensor that is no variable.
+        self._was_read = reading.was_read if reading is not None else lambda tensor: False
         self._settings = settings  # what is set to begin with; gets the texts that the loss sets in place of None
         # A criterion that is a module is no part of the model: what it holds is as other tensors that the loss reads.
         self._loss: Loss = functools.partial(loss) if isinstance(loss, torch.nn.Module) else loss
-        self._captured = _captured.AsAttributes(module)
+        self._captured = _captured.AsAttributes(module, reading.used if reading is not None else {})
         self._twice = twice  # whether the loss is computed again when these are there, with a SAVED op for each tensor
 
     def forward(self, **batch: torch.Tensor) -> Any:
@@ -124,17 +125,16 @@ def export(module: torch.nn.Module, loss: Loss, batch: Mapping[str, torch.Tensor
             warnings.simplefilter("ignore")
             saved: list[str] = []
             settings: list[_Setting] = []
-            was_read = reading.was_read if reading is not None else lambda tensor: False
-            made = _WithLoss(module, loss, saved, settings, was_read, outputs=outputs)
+            made = _WithLoss(module, loss, saved, settings, reading, outputs=outputs)
             program = torch.export.export(made, (), kwargs=batch, strict=False)
             if reading is not None:
                 settings += [(text, None, None, text) for text in reading.set_texts()]
                 reading.settle()
             if settings:
-                again = _WithLoss(module, loss, [], list(settings), was_read, outputs=outputs)
+                again = _WithLoss(module, loss, [], list(settings), reading, outputs=outputs)
                 _require_same(program, torch.export.export(again, (), kwargs=batch, strict=False), settings)
             if saved:
-                steps = _WithLoss(module, loss, [], [], was_read, twice=True)
+                steps = _WithLoss(module, loss, [], [], reading, twice=True)
                 _require_unread(torch.export.export(steps, (), kwargs=batch, strict=False), saved)
             _require_no_functorch(program)
             _erase_checks(program)
@@ -197,6 +197,10 @@ def _cause_of(error: Exception) -> str:
     elif CHANGED in text:
         return "the loss changes a tensor in place that is not part of the exported graph; make it a buffer of the " \
                f"model, or change a copy of it, tensor.clone(){_place_of(error)}"
+    elif "expected compiled_fn to be GraphModule" in text:
+        return "torch.export cannot make a graph of a model that has a part under two names whose buffers a step " \
+               "changes, such as a batch norm twice in one nn.Sequential; give the model that part once, and call it " \
+               "twice"
     elif TRACED in text:
         if _causes.GRADIENTS:
             return f"the loss computes gradients itself ({_causes.GRADIENTS[-1]}), of which torch.export cannot make " \

@@ -26,6 +26,7 @@ TYPES = {
     torch.int32: sc.i32,
     torch.int64: sc.i64,
 }
+MANY = 1 << 16  # elements of a constant from which on it takes memory
 # Ops that give sizes.
 OF_SIZES = {ops.ATEN.sym_size, ops.ATEN.sym_numel, ops.ATEN.sym_stride, ops.ATEN.sym_storage_offset} | _export.CHECKS
 
@@ -124,9 +125,11 @@ class Importer:
         if value.dtype == torch.bool:
             value = value.to(torch.float32)
         shape, narrowed = tuple(value.shape), []
-        for dim, extent in enumerate(shape):  # store a repeated slice once; broadcast_to() then makes each rank's part
-            if extent > 1 and not isinstance(recipe, _constants.Origin) and bool(
-                    (value == value.narrow(dim, 0, 1)).all()):
+        # Store a repeated slice once; broadcast_to() then makes each rank's part. Slices of what follows the user's
+        # tensors may be equal only now, as those of a norm's weight are at first; a mask's take much memory.
+        may_narrow = recipe is None or (isinstance(recipe, _constants.Recipe) and value.numel() >= MANY)
+        for dim, extent in enumerate(shape):
+            if extent > 1 and may_narrow and bool((value == value.narrow(dim, 0, 1)).all()):
                 value = value.narrow(dim, 0, 1)
                 narrowed.append(dim)
         if value.numel() == 1 and bool(value == value) and recipe is None:

@@ -35,6 +35,7 @@ class Reading:
         self.of_users: set[str] = set()  # those in the user's code
         self.codes: dict[types.CodeType, dict[str, Any]] = {}  # of users; with the globals
         self.objects: dict[int, Any] = {}  # users' objects whose methods were called
+        self.used: dict[int, torch.Tensor] = {}  # the user's tensors that functions of PyTorch were given, by id
         self._made: dict[int, Any] = {}  # users' objects that are made while tracing: no state of the program
         self._kinds: dict[types.CodeType, bool] = {}
         self._calls: dict[types.CodeType, list[tuple[object, ...]]] = {}  # the values of free variables in each call

@@ -238,7 +238,8 @@ class Trainer:
                 f"ranks were started with different parameters of the model:\n{lines}"
                 "Call torch.manual_seed with the same number on all ranks before the model is made, or load the same "
                 "state dict into it.")
-        self._following.begin({name: value for facts in self._facts.values() for name, value in facts.tensors.items()})
+        self._following.begin({name: value for facts in self._facts.values() for name, value in facts.tensors.items()
+                               if facts.uses(value)})
 
 
 def _as_held(tensor: torch.Tensor) -> NDArray[Any]:
