@@ -445,6 +445,12 @@ def _functional(program: torch.export.ExportedProgram) -> torch.export.ExportedP
         if node.target is ATEN.detach_.default and node.args[0].op != "get_attr" and _is_float(node.args[0]):
             raise sc.InvalidError("the model calls detach_() and changes parts of tensors in place; use detach()")
     graphs = [part for part in program.graph_module.modules() if isinstance(part, torch.fx.GraphModule)]
+    for part in graphs:
+        for node in part.graph.nodes:
+            if _writes_windows(node):
+                raise sc.InvalidError(f"the model changes windows in place that unfold() gives{place_in(node)}; "
+                                      "torch.export sets the elements that are in none to 0. Change the tensor itself, "
+                                      "by slices or an index")
     for outer in graphs:
         for node in list(outer.graph.nodes):
             if str(node.target) != GRAD_MODE or node.args[0]:
@@ -460,6 +466,15 @@ def _functional(program: torch.export.ExportedProgram) -> torch.export.ExportedP
     left = {of: how for of, how in decompositions.items() if of not in ops.OPS}
     functional: torch.export.ExportedProgram = program.run_decompositions(left)
     return functional
+
+
+def _writes_windows(node: torch.fx.Node) -> bool:
+    changed = changes(node)
+    while isinstance(changed, torch.fx.Node) and makes_views(changed) and changed.args:
+        if changed.target is ATEN.unfold.default:
+            return True
+        changed = changed.args[0]
+    return False
 
 
 def _has_unmapped(program: torch.export.ExportedProgram) -> bool:

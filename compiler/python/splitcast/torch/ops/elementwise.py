@@ -304,10 +304,25 @@ def hardtanh(importer: Importer, x: sc.Tensor, least: float = -1.0, most: float 
 
 @op("aten.clamp.Tensor")
 def clamp_between(importer: Importer, x: sc.Tensor, least: Value | None = None, most: Value | None = None) -> sc.Tensor:
-    for bound, of in ((least, sc.maximum), (most, sc.minimum)):
-        if bound is not None:
-            x = _in_equal_parts(of)(*_tensors_of_result(importer, x, bound))
-    return x
+    """Of an element that is a bound, each gets half of the gradient, but all between bounds that are equal, and if one
+    of three is no number."""
+    x, *bounds = _tensors_of_result(importer, x, *(each for each in (least, most) if each is not None))
+    if least is None or most is None:
+        return _in_equal_parts(sc.minimum if least is None else sc.maximum)(x, *bounds)
+    low, high = bounds
+    within = _in_equal_parts(sc.minimum)(_in_equal_parts(sc.maximum)(x, low), high)
+    if is_integer(x):
+        return within
+
+    def where(one: sc.Tensor, relation: str, other: sc.Tensor, then: sc.Tensor, otherwise: sc.Tensor) -> sc.Tensor:
+        return sc.select(as_type(sc.compare(one, other, relation), then.dtype), then, otherwise)
+
+    one_place = where(x, "lt", low, low, where(x, "gt", high, high, x))
+    no_number = x + sc.stop_gradient(low + high)
+    result = where(low, "eq", high, one_place, within)
+    for each in (x, low, high):
+        result = where(each, "ne", each, no_number, result)
+    return result
 
 
 @op("aten.clamp_max.default", "aten.clamp_max_.default")

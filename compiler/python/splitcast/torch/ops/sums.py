@@ -14,12 +14,17 @@ if TYPE_CHECKING:
     from splitcast.torch._import import Importer
 
 
+def _as_result(x: sc.Tensor, wanted: sc.ElementType | None) -> sc.Tensor:
+    """Sums in the result's type. Those of integers are in f64; one that 32 bits cannot hold wraps around, as an i64."""
+    return as_type(as_type(x, sc.i64) if wanted == sc.i32 else x, wanted)
+
+
 def _reduced(importer: Importer, of: Callable[..., sc.Tensor], x: sc.Tensor, dims: Sizes | None) -> sc.Tensor:
     """A reduction in the result's type. Integers, which `of` does not take, are computed in f64, exact up to 2^53."""
     wanted = importer.result_type()
     x = as_type(x, sc.f64 if wanted in (sc.i32, sc.i64) else wanted)
     dims = list(range(len(x.shape))) if not dims and dims != 0 else [dims] if isinstance(dims, int) else dims
-    result = as_type(of(x, [positive(dim, len(x.shape)) for dim in dims]), wanted)
+    result = _as_result(of(x, [positive(dim, len(x.shape)) for dim in dims]), wanted)
     return sc.reshape(result, importer.shape()) if result.shape != importer.shape() else result
 
 
@@ -156,7 +161,7 @@ def cumsum(importer: Importer, x: sc.Tensor, dim: int, *, dtype: torch.dtype | N
         zeros = importer.graph.constant(of, [distance if each == dim else extent for each, extent in
                                              enumerate(x.shape)], 0.0)
         x, distance = x + sc.concat([zeros, sc.slice(x, dim, 0, x.shape[dim] - distance)], dim), 2 * distance
-    return as_type(x, wanted)
+    return _as_result(x, wanted)
 
 
 def _along_last(importer: Importer, of: Unary, x: sc.Tensor, dim: int) -> sc.Tensor:
