@@ -286,10 +286,12 @@ class Following:
         for names in now + self._shared:
             if names not in now:
                 raise sc.InvalidError(f"parameters {', '.join(names)} do not share their memory any more, but did when "
-                                      f"the model was compiled; {AGAIN}")
+                                      "the model was compiled; let them share it again, write_back(), give each its "
+                                      "own, and compile again with a new optimizer")
             if names not in self._shared and len(names) > 1:
                 raise sc.InvalidError(f"parameters {', '.join(names)} share their memory now, but did not when the "
-                                      f"model was compiled; {AGAIN}")
+                                      "model was compiled; give each its own again, write_back(), let them share it, "
+                                      "and compile again with a new optimizer")
 
     # ---- What steps change ----
 
