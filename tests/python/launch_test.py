@@ -92,7 +92,7 @@ def is_alive(pid):
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rsplit(") ", 1)[1][0] not in "ZX"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the latter as it is read
         return False
 
 
