@@ -33,7 +33,7 @@ BUILT = HERE.parent.parent / "bazel-bin/compiler/python"
 # What finds most comes first where not all fits in the time.
 FILES = ["torch_cases_changes.py", "torch_cases_trainers.py", "torch_cases_reads.py", "torch_cases_hidden.py",
          "torch_cases_ranks.py", "torch_programs.py", "torch_programs_trainers.py", "torch_cases_values.py",
-         "torch_refusals.py", "torch_cases_ir.py", "torch_cases_training.py", "torch_cases.py"]
+         "torch_cases_types.py", "torch_refusals.py", "torch_cases_ir.py", "torch_cases_training.py", "torch_cases.py"]
 PATIENCE = 300.0  # seconds for a case, with the start of its job
 collect_ignore_glob = ["*_test.py"]  # Bazel's
 

@@ -7,6 +7,7 @@ from typing import Any
 import splitcast as sc
 import torch
 import torch.utils._pytree as pytree
+from splitcast.torch import _autocast
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.overrides import TorchFunctionMode
 
@@ -52,7 +53,7 @@ class AsAttributes(TorchFunctionMode):
     def __torch_function__(self, function: Callable[..., Any], types: Any, args: tuple[Any, ...] = (),
                            kwargs: dict[str, Any] | None = None) -> Any:
         args, kwargs = pytree.tree_map_only(torch.Tensor, self._as_attribute, (args, kwargs or {}))
-        return function(*args, **kwargs)
+        return function(*_autocast.cast(function, args), **kwargs)
 
 
 def _is_real(tensor: torch.Tensor) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 import torch.utils._pytree as pytree
-from splitcast.torch._watches import Place, place_of
+from splitcast.torch._watches import Place, bytes_of, place_of
 
 SMALL = 4096  # elements of a tensor that are compared, where others are compared by which they are
 # Functions that look at no element.
@@ -194,7 +194,7 @@ class Constants:
             return "recipe", self._way_of(leaf)
         if isinstance(leaf, torch.Tensor):
             is_small = leaf.numel() <= SMALL
-            bits = tuple(leaf.detach().contiguous().reshape(-1).view(torch.uint8).tolist()) if is_small else id(leaf)
+            bits = tuple(bytes_of(leaf).tolist()) if is_small else id(leaf)
             return leaf.dtype, leaf.shape, bits
         return type(leaf), repr(leaf)
 

@@ -94,6 +94,10 @@ def _gaussian_nll(input: torch.Tensor, target: torch.Tensor, var: torch.Tensor |
         return GAUSSIAN_NLL(input, target, var, full=full, eps=eps, reduction=reduction)
 
 
+def _is_causal(mask: torch.Tensor | None, is_causal: bool | None = None, size: int | None = None) -> bool:
+    return is_causal is True
+
+
 def _refuse_inference(mode: torch.inference_mode) -> None:
     if mode.mode:
         raise sc.InvalidError("the loss enters torch.inference_mode, which the exported graph does not have; use "
@@ -127,6 +131,8 @@ def replaced() -> contextlib.AbstractContextManager[None]:
                  (F, "gaussian_nll_loss", _gaussian_nll), (torch.Tensor, "requires_grad_", _require_grad),
                  (torch.Tensor, "numpy", _to_numpy), (torch.inference_mode, "__enter__", _refuse_inference),
                  (torch.autograd, "_engine_run_backward", _run_backward),
+                 # By which PyTorch finds a faster kernel that computes the same: it looks at the mask's elements.
+                 (torch.nn.modules.transformer, "_detect_is_causal_mask", _is_causal),
                  (torch._VF, "_pack_padded_sequence", _refuse_packed)] + [
                      (holder, "backward", _refuse_backward) for holder in (torch.Tensor, torch.autograd)] + [
                          (torch.Tensor, name, _refuse_hook) for name in HOOKS] + _causes.places() +

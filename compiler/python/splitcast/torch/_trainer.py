@@ -20,6 +20,7 @@ from splitcast.torch import (
     _surroundings,
 )
 from splitcast.torch._state import Watched
+from splitcast.torch._watches import bytes_of
 
 
 class Trainer:
@@ -259,5 +260,5 @@ def _digest_of(module: torch.nn.Module, constants: Mapping[str, torch.Tensor]) -
         if not isinstance(value, torch.Tensor):  # what get_extra_state() of a part gives
             continue
         digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
-        digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+        digest.update(bytes_of(value).numpy().data)
     return digest.hexdigest()

@@ -140,6 +140,12 @@ def has_same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
     return bool(((one == other) | (one != one) & (other != other)).all())
 
 
+def bytes_of(tensor: torch.Tensor) -> torch.Tensor:
+    """The bytes of a tensor, row-major, as integers of 8 bits; no copy if they lie so."""
+    flat = tensor.detach().cpu().contiguous().reshape(-1)
+    return (flat if flat.stride(0) == 1 else torch.cat((flat,))).view(torch.uint8)
+
+
 def memory_of(tensor: torch.Tensor) -> int:
     """What tensors have in common that share memory."""
     return int(tensor.untyped_storage()._cdata)

@@ -152,6 +152,24 @@ def _atan(importer: Importer, x: sc.Tensor) -> sc.Tensor:
     return sc.select(is_nan, x, angle * sign_of(importer, x))
 
 
+@op("aten.xlogy.Tensor", "aten.xlogy.Scalar_Self", "aten.xlogy.Scalar_Other", keeps_constants=True)
+@op("aten.special_xlog1py.default", "aten.special_xlog1py.self_scalar", "aten.special_xlog1py.other_scalar",
+    keeps_constants=True, more=1.0)
+def xlogy(importer: Importer, x: Operand, y: Operand, *, more: float = 0.0) -> sc.Tensor:
+    """x times the logarithm of y, or of 1 + y, and 0 where x is 0. There the gradient of x is the logarithm all the
+    same, but 0 where there is none."""
+    given = (x, y)
+    x, y = _operands(importer, x, y)
+    of_x, of_y = sc.stop_gradient(x), sc.stop_gradient(y)
+    zero, whole = importer.constant(0.0, sc.f64), of_y + more
+    log: sc.Tensor = OPS[ATEN.log1p.default](importer, of_y) if more else sc.log(of_y)
+    is_zero, is_number = sc.compare(of_x, zero, "eq"), sc.compare(of_y, of_y, "eq")
+    value = _chosen(importer, is_zero * is_number, zero, of_x * as_type(log, sc.f64))
+    slopes = (_chosen(importer, is_zero * sc.compare(whole, zero, "le"), zero, as_type(log, sc.f64)), of_x / whole)
+    return with_slopes(importer, value, *((tensor, slope) for number, tensor, slope in zip(given, (x, y), slopes)
+                                          if not isinstance(number, (bool, int, float))))
+
+
 def sign_of(importer: Importer, x: sc.Tensor) -> sc.Tensor:
     """-1 or 1 for x in f64; -0 is negative."""
     zero = importer.constant(0, sc.f64)

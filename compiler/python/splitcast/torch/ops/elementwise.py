@@ -46,12 +46,25 @@ def _tensors_of_result(importer: Importer, *values: Value) -> list[sc.Tensor]:
     return [as_type(importer.tensor(value), wanted) for value in values]
 
 
+def _is_wide_number(importer: Importer, value: Operand) -> bool:
+    """Whether it is a tensor without dimensions, which does not decide the result's type, of a wider one. PyTorch
+    computes with its f32, and rounds the result."""
+    if isinstance(value, torch.Tensor):
+        return value.dim() == 0 and value.dtype in (torch.float32, torch.float64)
+    return is_tensor(value) and not value.shape and value.dtype in (sc.f32, sc.f64)
+
+
 def _elementwise(name: str, overloads: Sequence[str], of_tensors: Binary,
                  of_number: Callable[[sc.Tensor, float], sc.Tensor] | None = None,
                  of_reversed: Callable[[float, sc.Tensor], sc.Tensor] | None = None) -> None:
     """Registers an op of two tensors, or of a tensor and a number on either side."""
 
     def apply(importer: Importer, first: Operand, second: Operand, *, alpha: float = 1) -> sc.Tensor:
+        wanted = importer.result_type()
+        if wanted in SMALL and any(_is_wide_number(importer, each) for each in (first, second)):
+            wide = [as_type(importer.tensor(each), sc.f32) if not isinstance(each, (bool, int, float)) else
+                    importer.constant(each, sc.f32) for each in (first, second)]
+            return as_type(of_tensors(wide[0], wide[1] if alpha == 1 else wide[1] * alpha), wanted)
         a, b = _with_type_of_result(importer, *(importer.scalar_or_tensor(each) for each in (first, second)))
         if name in ("add", "maximum") and importer.is_boolean(importer.node):  # the logical or of booleans
             return sc.maximum(*[each if is_tensor(each) else importer.constant(bool(each), sc.f32) for each in (a, b)])
