@@ -86,7 +86,8 @@ def small_floats_by_a_number() -> str:
 
     def of(m: Weights, x: torch.Tensor) -> dict[str, torch.Tensor]:
         h, b = (m.w * x).half(), (m.w * x).bfloat16()
-        return {"loss": m.w.sum(), "mul": h * m.s, "div": h * 1000 / m.s, "sub": m.s - h, "add": torch.add(h, m.t, alpha=3),
+        wide = torch.cat([h[:1], torch.full_like(h[:1], 5000)])  # whose variance 16 bits cannot hold
+        return {"loss": m.w.sum(), "std": wide.std(), "std_mean": torch.std_mean(wide)[0], "mul": h * m.s, "div": h * 1000 / m.s, "sub": m.s - h, "add": torch.add(h, m.t, alpha=3),
                 "bf16": b * m.t, "constant": h * torch.tensor(1e5)}
 
     return same_outputs(Weights(w=torch.tensor([0.001, 0.002]), s=torch.tensor(1e5), t=torch.tensor(1.0039)), of,

@@ -63,9 +63,9 @@ def _dims_of(x: sc.Tensor, dims: Sizes | None) -> list[int]:
 @op("aten.std.correction", "aten.std.dim", is_root=True)
 def var(importer: Importer, x: sc.Tensor, dims: Sizes | None = None, *unbiased: bool, correction: float | None = 1,
         keepdim: bool = False, is_root: bool = False) -> sc.Tensor:
-    result = _variance(x, _dims_of(x, dims), float(unbiased[0]) if unbiased else correction)
+    result = _variance(_wide(x), _dims_of(x, dims), float(unbiased[0]) if unbiased else correction)
     result = _root(importer, result) if is_root else result
-    return sc.reshape(result, importer.shape())
+    return as_type(sc.reshape(result, importer.shape()), x.dtype)
 
 
 @op("aten.var_mean.correction", "aten.var_mean.dim")
@@ -73,10 +73,15 @@ def var(importer: Importer, x: sc.Tensor, dims: Sizes | None = None, *unbiased: 
 def var_mean(importer: Importer, x: sc.Tensor, dims: Sizes | None = None, *unbiased: bool,
              correction: float | None = 1, keepdim: bool = False, is_root: bool = False) -> list[sc.Tensor]:
     dims = _dims_of(x, dims)
-    spread = _variance(x, dims, float(unbiased[0]) if unbiased else correction)
+    spread = _variance(_wide(x), dims, float(unbiased[0]) if unbiased else correction)
     spread = _root(importer, spread) if is_root else spread
     shape = tuple(importer.node.meta["val"][0].shape)
-    return [sc.reshape(spread, shape), sc.reshape(sc.mean(x, dims), shape)]
+    return [as_type(sc.reshape(each, shape), x.dtype) for each in (spread, sc.mean(_wide(x), dims))]
+
+
+def _wide(x: sc.Tensor) -> sc.Tensor:
+    """16-bit floats in f32, in which PyTorch computes: their squares may be infinite where the root is none."""
+    return as_type(x, sc.f32) if x.dtype in (sc.f16, sc.bf16) else x
 
 
 def _variance(x: sc.Tensor, dims: list[int], correction: float | None) -> sc.Tensor:
