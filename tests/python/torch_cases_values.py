@@ -410,17 +410,19 @@ class Added(nn.Module):
 
 def angles() -> str:
     """Angles and others of zeros, infinities and NaN; and slopes that are infinite or no number."""
-    ends = torch.tensor([0.0, -0.0, 1.0, -2.0, torch.inf, -torch.inf, torch.nan, 0.5, -1.0, 3e38, -3e38])
+    ends = torch.tensor([0.0, -0.0, 1.0, -2.0, torch.inf, -torch.inf, torch.nan, 0.5, -1.0, 89.2, 3e38, -3e38])
     up, right = torch.meshgrid(ends, ends, indexing="ij")
     one = torch.ones_like(ends)
     # PyTorch computes constants; "by" is 1 and depends on the batch, so these are computed here.
     values = {"atan2": lambda by: torch.atan2(up * by, right * by), "atan": lambda by: torch.atan(ends * by),
               "asinh": lambda by: torch.asinh(ends * by), "acosh": lambda by: torch.acosh(ends * by),
+              "sinh": lambda by: torch.sinh(ends * by), "cosh": lambda by: torch.cosh(ends * by),
               "atanh": lambda by: torch.atanh(ends * by), "hypot": lambda by: torch.hypot(up * by, right * by),
               "power": lambda by: torch.pow(up * by, right), "powers of -1": lambda by: torch.pow(-1, ends * by),
               "lerp": lambda by: torch.lerp(ends * 1e8 * by, one, 1.0),
               "clamp": lambda by: (torch.arange(4) * by.long()).clamp(min=0.5)}
-    slopes = {"asin": torch.asin, "acos": torch.acos, "acosh": torch.acosh, "atanh": torch.atanh, "asinh": torch.asinh,
+    slopes = {"sinh": torch.sinh, "cosh": torch.cosh,
+              "asin": torch.asin, "acos": torch.acos, "acosh": torch.acosh, "atanh": torch.atanh, "asinh": torch.asinh,
               "atan": torch.atan, "hypot": lambda v: torch.hypot(v, 2 * v), "to a point": lambda v: torch.atan2(v, v.detach()),
               "base": lambda v: torch.pow(v, v.detach() - 1), "exponent": lambda v: torch.pow(v.detach() + 1, v),
               "from a point": lambda v: torch.atan2(v.detach(), v)}

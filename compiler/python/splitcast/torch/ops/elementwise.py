@@ -231,22 +231,6 @@ def expm1(importer: Importer, x: sc.Tensor) -> sc.Tensor:
     return _exact_near_0(importer, x, sc.exp(x) - 1.0, exact)
 
 
-def _sinh(importer: Importer, x: sc.Tensor) -> sc.Tensor:
-    return (expm1(importer, x) - expm1(importer, -x)) * 0.5
-
-
-def _cosh(importer: Importer, x: sc.Tensor) -> sc.Tensor:
-    """Its slope as a difference of exponentials would have no digits near 0."""
-    value, slope = sc.stop_gradient((sc.exp(x) + sc.exp(-x)) * 0.5), sc.stop_gradient(_sinh(importer, x))
-    is_finite = as_type(sc.compare(sc.abs(slope), importer.constant(math.inf, x.dtype), "lt"), x.dtype)
-    slope = sc.select(is_finite, slope, importer.constant(0.0, x.dtype))
-    return sc.select(is_finite, value + (x - sc.stop_gradient(x)) * slope, value)
-
-
-_of_floats("sinh", _sinh)
-_of_floats("cosh", _cosh)
-
-
 @op("aten.softplus.default")
 def softplus(importer: Importer, x: sc.Tensor, beta: float = 1, threshold: float = 20) -> sc.Tensor:
     """log(1 + exp(x)); x above the threshold, as in PyTorch."""

@@ -1,5 +1,5 @@
-"""Smooth functions that are computed in f64, with the slope that each is known to have: inverses of hyperbolic
-functions, lengths of pairs, powers, what the error function leaves to 1. And the sign of another number."""
+"""Smooth functions that are computed in f64, with the slope that each is known to have: hyperbolic functions and their
+inverses, lengths of pairs, powers, what the error function leaves to 1. And the sign of another number."""
 from __future__ import annotations
 
 import math
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import splitcast as sc
 import torch
 from splitcast.torch.ops.arithmetic import in_f64, sign_of, with_slopes
-from splitcast.torch.ops.elementwise import log1p, rounded_towards, sign
+from splitcast.torch.ops.elementwise import expm1, log1p, rounded_towards, sign
 from splitcast.torch.ops.table import Missing, Operand, Value, as_type, expand_to, is_tensor, op
 
 if TYPE_CHECKING:
@@ -16,6 +16,24 @@ if TYPE_CHECKING:
 
 
 LARGE = 1e9  # where the square of a number plus 1 is the square in f64; larger ones may have none
+
+
+@op("aten.sinh.default")
+@op("aten.cosh.default", is_cosine=True)
+def sinh(importer: Importer, x: sc.Tensor, *, is_cosine: bool = False) -> sc.Tensor:
+    """From exponentials of half of x, which are finite where the result is one."""
+    wide = in_f64(x)
+    size = sc.abs(wide)
+    up, down = sc.exp(size * 0.5), sc.exp(size * -0.5)
+    is_small = as_type(sc.compare(size, importer.constant(1.0, sc.f64), "lt"), sc.f64)
+    small = (expm1(importer, size) - expm1(importer, -size)) * 0.5  # near 0, a difference of others has no digits
+    sine = sc.select(is_small, small, up * 0.5 * up - down * 0.5 * down) * sign_of(importer, wide)
+    cosine = up * 0.5 * up + down * 0.5 * down
+    value, slope = (cosine, sine) if is_cosine else (sine, cosine)
+    dtype = importer.result_type()
+    is_endless = as_type(sc.compare(sc.abs(wide), importer.constant(math.inf, sc.f64), "eq"), dtype)
+    steep = as_type(x, dtype) * sc.select(is_endless, as_type(slope, dtype), importer.constant(0.0, dtype))
+    return sc.select(is_endless, steep, with_slopes(importer, value, (x, slope)))
 
 
 @op("aten.asinh.default")
