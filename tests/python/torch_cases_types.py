@@ -124,6 +124,18 @@ def sums_of_int32() -> str:
                         x=torch.tensor([2**31 - 1, -2**31, 2**31 - 5, 100000], dtype=torch.int32))
 
 
+def parts_of_several_types() -> str:
+    """cat() and stack() cast all parts to the type of the result."""
+
+    def of(m: Weights, x: torch.Tensor, counts: torch.Tensor, flags: torch.Tensor) -> dict[str, torch.Tensor]:
+        return {"loss": (m.w * x).sum(), "cat": torch.cat([m.w * x, counts]), "small": torch.cat([m.w.half(), x.bfloat16()]),
+                "stack": torch.stack([x, counts]), "flags": torch.cat([flags, x > 0]), "numbers": torch.cat([flags, counts]),
+                "nothing": torch.cat([counts, torch.empty(0)]), "wide": torch.cat([x, x.double()])}
+
+    return same_outputs(Weights(w=torch.ones(3)), of, x=torch.tensor([0.5, -1.0, 2.0]), counts=torch.arange(3),
+                        flags=torch.tensor([True, False, True]))
+
+
 class Masked(nn.Module):
     """A transformer of which PyTorch would look at the mask, to find out whether it is causal."""
 
@@ -212,6 +224,7 @@ def a_teacher_with_batch_norms() -> str:
 
 SUITE = Suite({"products within autocast": products_within_autocast, "small floats by a number": small_floats_by_a_number,
                "bounds": bounds, "logarithms": logarithms, "sums of int32": sums_of_int32,
+               "parts of several types": parts_of_several_types,
                "masks of transformers": masks_of_transformers, "strides of 0": strides_of_0,
                "windows in place": windows_in_place, "a teacher with batch norms": a_teacher_with_batch_norms}, ranks=(1,))
 

@@ -96,7 +96,8 @@ def repeat_interleave(importer: Importer, x: sc.Tensor, times: int, dim: int | N
 
 @op("aten.stack.default")
 def stack(importer: Importer, parts: Sequence[Value], dim: int = 0) -> sc.Tensor:
-    tensors = [importer.tensor(part) for part in parts]
+    wanted = importer.result_type()
+    tensors = [as_type(importer.tensor(part), wanted) for part in parts]
     dim = positive(dim, len(tensors[0].shape) + 1)
     return sc.concat([sc.reshape(each, list(each.shape[:dim]) + [1] + list(each.shape[dim:])) for each in tensors], dim)
 
@@ -388,7 +389,10 @@ def chunk(importer: Importer, x: sc.Tensor, count: int, dim: int = 0) -> list[sc
 
 @op("aten.cat.default")
 def cat(importer: Importer, parts: Sequence[Value], dim: int = 0) -> sc.Tensor:
-    left = [importer.tensor(part) for part in parts if not (isinstance(part, torch.Tensor) and part.numel() == 0)]
+    """Parts of several types are cast to the result's."""
+    wanted = importer.result_type()
+    left = [as_type(importer.tensor(part), wanted) for part in parts
+            if not (isinstance(part, torch.Tensor) and part.numel() == 0)]
     return left[0] if len(left) == 1 else sc.concat(left, positive(dim, len(left[0].shape)))
 
 
