@@ -10,6 +10,7 @@ from splitcast.torch import ops
 import torch_cases_common as common
 
 X = torch.arange(48.0).view(6, 8)
+AUTOCAST = torch.autocast("cpu", torch.bfloat16)
 
 
 def compiled(loss, model=None, x=X, **options):
@@ -51,6 +52,7 @@ TYPES = "torch.bool, torch.float32, torch.float64, torch.bfloat16, torch.float16
 LOSSES = {
     "erfinv": (lambda m, x: torch.erfinv(m(x)).mean(), unknown("aten.erfinv.default")),
     "lgamma": (lambda m, x: torch.lgamma(m(x)).mean(), unknown("aten.lgamma.default")),
+    "lgamma within autocast": (lambda m, x: AUTOCAST(torch.lgamma)(m(x)).mean(), unknown("aten.lgamma.default")),
     "digamma": (lambda m, x: torch.digamma(m(x)).mean(), unknown("aten.digamma.default")),
     "a Bessel function": (lambda m, x: torch.special.i0(m(x)).mean(), unknown("aten.i0.default")),
     "a mode": (lambda m, x: m(x).mode(1)[0].mean(), unknown("aten.mode.default")),

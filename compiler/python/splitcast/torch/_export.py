@@ -464,7 +464,12 @@ def _functional(program: torch.export.ExportedProgram) -> torch.export.ExportedP
         outer.recompile()
     decompositions: Mapping[torch._ops.OperatorBase, Callable[..., Any]] = torch.export.default_decompositions()
     left = {of: how for of, how in decompositions.items() if of not in ops.OPS}
+    traces = {node.name: node.meta.get("stack_trace") for part in graphs for node in part.graph.nodes}
     functional: torch.export.ExportedProgram = program.run_decompositions(left)
+    for node in functional.graph.nodes:  # those of an inner graph come from PyTorch's code of it: NAME = OP(OPERANDS)
+        came_from = re.search(r'"<eval_with_key>.*\n\s*(\w+) = [^\n]*\s*$', node.meta.get("stack_trace") or "")
+        if came_from and traces.get(came_from[1]):
+            node.meta["stack_trace"] = traces[came_from[1]]
     return functional
 
 
