@@ -47,6 +47,7 @@ class Reading:
         self._caches: dict[int, tuple[functools._lru_cache_wrapper[Any], int]] = {}  # with their misses before
         self._last = ""
         self._drawn: tuple[str, str] | None = None
+        self._found: list[types.FunctionType] | None = None  # by _all_functions()
 
     # ---- While tracing ----
 
@@ -88,6 +89,7 @@ class Reading:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         sys.settrace(self._before)
+        self._found = None
         del torch.nn.Module.__getattribute__
         for holder, name, value in self._replaced:
             setattr(holder, name, value)
@@ -103,6 +105,16 @@ class Reading:
         """Checks what the loss has changed so far, before it is traced again from what there was."""
         self._require_pure()
         self._restore()
+        self._found = None
+
+    def _all_functions(self) -> list[types.FunctionType]:
+        """All functions of the codes that were called. They are found once after tracing: to look through all objects
+        of the process takes tens of milliseconds."""
+        if self._found is None:
+            codes = {*self._calls, *self.codes}
+            holders = gc.get_referrers(*codes) if codes else []
+            self._found = [each for each in holders if isinstance(each, types.FunctionType) and each.__code__ in codes]
+        return self._found
 
     def _note_constants(self) -> list[tuple[Any, str, Any]]:
         """Lets PyTorch's tracer note the tensors that the graph gets as constants, and returns what was there."""
@@ -123,8 +135,8 @@ class Reading:
     def _rebound(self) -> Iterator[tuple[types.CodeType, str, types.CellType, object]]:
         """Free variables of functions that hold another value now, and what it was: since those that were called are
         known by what they hold, only of functions that hold a tensor of the tracing."""
-        for function in gc.get_referrers(*self._calls) if self._calls else []:
-            if not isinstance(function, types.FunctionType) or function.__code__ not in self._calls:
+        for function in self._all_functions():
+            if function.__code__ not in self._calls:
                 continue
             cells = function.__closure__ or ()
             held = [cell.cell_contents if is_filled(cell) else Absent for cell in cells]
@@ -181,12 +193,13 @@ class Reading:
                 if name in frame.f_globals:
                     self._see(code, name, frame.f_globals[name])
             if not any(is_within(code, outer) for outer in self.codes):  # which makes it in each call
-                self._see_defaults(_function_of(frame))
+                is_loss = getattr(self.loss, "__code__", None) is code
+                self._see_defaults(self.loss if is_loss else _function_of(frame))
         return origin == "user"
 
-    def _see_defaults(self, function: types.FunctionType | None) -> None:
+    def _see_defaults(self, function: object) -> None:
         """Notes defaults of a function, which the calls share."""
-        if function is not None:
+        if isinstance(function, types.FunctionType):
             code = function.__code__
             names = code.co_varnames[:code.co_argcount]
             defaults = function.__defaults__ or ()
@@ -308,8 +321,7 @@ class Reading:
 
     def functions(self) -> list[types.FunctionType]:
         """The users' functions that were called."""
-        found = [each for each in gc.get_referrers(*self.codes) if isinstance(each, types.FunctionType)
-                 and each.__code__ in self.codes and self._was_called(each)] if self.codes else []
+        found = [each for each in self._all_functions() if each.__code__ in self.codes and self._was_called(each)]
         return sorted(found, key=lambda each: (each.__code__.co_filename, each.__code__.co_firstlineno))
 
 
