@@ -8,6 +8,7 @@ import copy
 import dataclasses
 import enum
 import functools
+import gc
 import io
 import itertools
 import operator
@@ -15,6 +16,7 @@ import queue
 import sys
 import threading
 import types
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -607,11 +609,27 @@ def tensors_left() -> str:
     return "ok"
 
 
+def others_of_one_code() -> str:
+    """What other functions of the loss's code hold is not held by its trainer."""
+
+    def made(factor: torch.Tensor) -> Callable[..., torch.Tensor]:
+        return lambda m, x: square(m, x) * factor.sum()
+
+    mine, other = made(torch.ones(2)), made(gone := torch.ones(3))
+    watched = weakref.ref(gone)
+    trainer = compiled(line(), mine)
+    trainer.step({"x": rows()})
+    del other, gone
+    gc.collect()
+    return "ok" if watched() is None else "the trainer holds another function's tensor"
+
+
 OTHERS: dict[str, Callable[[], str]] = {
     "what the loss moves": moved, "what a step would leave out": refusals, "modes of evaluation": modes_of_evaluation,
     "a part of the parameters": part_of_the_parameters, "criteria": criteria,
     "notes of a loop": notes_of_a_loop, "parameters held elsewhere": parameters_held_elsewhere,
-    "replaced tensors": replaced_tensors, "tensors left": tensors_left}
+    "replaced tensors": replaced_tensors, "tensors left": tensors_left,
+    "others of one code": others_of_one_code}
 
 SUITE = Suite({**{name: functools.partial(after, *of) for name, of in READS.items()}, **OTHERS}, ranks=(1, 3))
 

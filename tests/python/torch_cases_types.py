@@ -60,7 +60,7 @@ def products_within_autocast() -> str:
             found = {
                 "einsum": torch.einsum("ij,kj->ik", x, m.w), "implicit": torch.einsum("ij,jk", x, m.w),
                 "of batches": torch.einsum("bij,bjk->bik", x[None], m.w[None]), "bf16": torch.einsum("ij,kj->ik", a, a),
-                "elementwise": torch.einsum("ij,ij->ij", x, m.w), "inner": torch.inner(x, m.w),
+                "elementwise": torch.einsum("ij,ij->ij", x, m.w), "inner": torch.inner(x, m.w), "named": torch.inner(input=x, other=m.w),
                 "tensordot": torch.tensordot(x, m.w, 1), "multi_dot": torch.linalg.multi_dot([x, m.w, m.w]),
                 "matrix_power": torch.matrix_power(m.w, 3)}
         return {"loss": a.float().mean(), **found}

@@ -13,19 +13,21 @@ PRODUCTS = {torch.inner, torch.Tensor.inner, torch.tensordot, torch.chain_matmul
             torch.matrix_power, torch.Tensor.matrix_power, torch.linalg.matrix_power}
 
 
-def cast(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
+def cast(function: Callable[..., Any], args: tuple[Any, ...],
+         keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of a call as autocast gives them to the products within it.
 
     Raises InvalidError at an einsum of which not all tensors become operands of a product.
     """
     if not torch.is_autocast_enabled("cpu") or not (function is torch.einsum or function in PRODUCTS):
-        return args
-    wide = [each for each in pytree.tree_leaves(args) if isinstance(each, torch.Tensor) and each.dtype == torch.float32]
-    if not wide or (function is torch.einsum and not _is_product(*args)):
-        return args
+        return args, keywords
+    are_wide = [isinstance(each, torch.Tensor) and each.dtype == torch.float32
+                for each in pytree.tree_leaves((args, keywords))]
+    if not any(are_wide) or (function is torch.einsum and not _is_product(*args)):
+        return args, keywords
     dtype = torch.get_autocast_dtype("cpu")
-    given: tuple[Any, ...] = pytree.tree_map_only(
-        torch.Tensor, lambda each: each.to(dtype) if each.dtype == torch.float32 else each, args)
+    given: tuple[tuple[Any, ...], dict[str, Any]] = pytree.tree_map_only(
+        torch.Tensor, lambda each: each.to(dtype) if each.dtype == torch.float32 else each, (args, keywords))
     return given
 
 

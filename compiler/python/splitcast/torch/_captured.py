@@ -53,7 +53,8 @@ class AsAttributes(TorchFunctionMode):
     def __torch_function__(self, function: Callable[..., Any], types: Any, args: tuple[Any, ...] = (),
                            kwargs: dict[str, Any] | None = None) -> Any:
         args, kwargs = pytree.tree_map_only(torch.Tensor, self._as_attribute, (args, kwargs or {}))
-        return function(*_autocast.cast(function, args), **kwargs)
+        args, kwargs = _autocast.cast(function, args, kwargs)
+        return function(*args, **kwargs)
 
 
 def _is_real(tensor: torch.Tensor) -> bool:

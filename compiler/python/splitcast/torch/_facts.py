@@ -44,7 +44,7 @@ from splitcast.torch._contents import (
 )
 from splitcast.torch._origins import is_of_users, origin_of_code, origin_of_module
 from splitcast.torch._reading import Reading, is_filled, place_of_code
-from splitcast.torch._watches import memory_of
+from splitcast.torch._watches import has_place, memory_of
 
 MANY = 32  # elements of a list of numbers that are compared one by one, so that errors can say which
 CODE_LEAVES = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, property, classmethod,
@@ -75,7 +75,8 @@ class Facts:
         self._functions = reading.functions()
         self._all = bool(reading.mentioned & DYNAMIC)
         self._names = reading.mentioned if "hasattr" in reading.names else reading.names
-        self._used = {memory_of(tensor) for tensor in reading.used.values()}
+        self._used = {memory_of(tensor) for tensor in reading.used.values() if has_place(tensor)}
+        reading.used.clear()  # the table lives as long as the trainer
         self.tensors: dict[str, torch.Tensor] = {}  # by name; those that the module holds as parameters are not here
         self._walk = _Walk(self)
         self.tensors = self._walk.tensors
@@ -104,7 +105,7 @@ class Facts:
 
     def uses(self, tensor: torch.Tensor) -> bool:
         """Whether traced code has called a function with a tensor of this memory, and so may depend on its elements."""
-        return memory_of(tensor) in self._used
+        return has_place(tensor) and memory_of(tensor) in self._used
 
     def replace(self, before: torch.Tensor, now: torch.Tensor) -> None:
         """Takes a tensor that another table has found in the place of one of this table's."""

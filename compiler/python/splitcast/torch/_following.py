@@ -21,8 +21,7 @@ import torch
 from splitcast.torch._again import AGAIN, ANEW
 from splitcast.torch._constants import Constants, Origin
 from splitcast.torch._origins import origin_of_module
-from splitcast.torch._watches import Watch, Watches, has_same_bits, memory_of, place_of
-from torch._subclasses.fake_tensor import FakeTensor
+from splitcast.torch._watches import Watch, Watches, has_place, has_same_bits, memory_of, place_of
 
 
 class IncompatibleKeys(NamedTuple):
@@ -67,7 +66,7 @@ class Following:
         self._values = {name: each for name, each in self._all_tensors().items() if name in names}
         objects = {id(each) for each in self._values.values()}
         self._watches = Watches(self._values.items(), [each.tensor for each in constants.origins()
-                                                       if id(each.tensor) not in objects and _has_place(each.tensor)])
+                                                       if id(each.tensor) not in objects and has_place(each.tensor)])
         self._origins = Watches([])
         self._shared = self._partition()
         self._by_watch: dict[str, Origin] = {}  # by the name of a watch of self._origins
@@ -87,14 +86,14 @@ class Following:
                     if place_of(origin.tensor) not in places}
         seen, origins = set(places), []
         for name, tensor in [*read.items(), *((origin.name, origin.tensor) for origin in of_place.values())]:
-            if _has_place(tensor) and place_of(tensor) not in seen:
+            if has_place(tensor) and place_of(tensor) not in seen:
                 seen.add(place_of(tensor))
                 origins.append((name, tensor))  # as the user calls it, and the object that the user has
                 if place_of(tensor) in of_place:
                     self._by_watch[name] = of_place[place_of(tensor)]
         objects = {id(tensor) for _, tensor in origins}
         self._origins = Watches(origins, [each.tensor for each in self._constants.origins()
-                                          if id(each.tensor) not in objects and _has_place(each.tensor)])
+                                          if id(each.tensor) not in objects and has_place(each.tensor)])
         names = {id(tensor): name for name, tensor in self._module.named_buffers(remove_duplicate=False)}
         self._buffers = [(watch, names[id(watch.tensor)]) for watch in [*self._watches.all, *self._origins.all]
                          if id(watch.tensor) in names]
@@ -180,7 +179,7 @@ class Following:
 
     def replace(self, name: str, before: torch.Tensor, now: torch.Tensor) -> None:
         """The user has put another tensor in the place of one that tracing has read, such as a buffer of the model."""
-        if not _has_place(now) or now.dtype != before.dtype or now.shape != before.shape:
+        if not has_place(now) or now.dtype != before.dtype or now.shape != before.shape:
             raise sc.InvalidError(f"{name} is a tensor {now.dtype} {tuple(now.shape)}, but it was {before.dtype} "
                                   f"{tuple(before.shape)} when the model was compiled; {ANEW}")
         tensors = self._all_tensors()
@@ -332,7 +331,7 @@ class Following:
 
     def _require_in_model(self) -> None:
         """Raises InvalidError if the model has not the tensors any more that were trained."""
-        held = {name: memory_of(each) for name, each in self._all_tensors().items() if _has_place(each)}
+        held = {name: memory_of(each) for name, each in self._all_tensors().items() if has_place(each)}
         found = {variable for name, variable in self._names.items()
                  if held.get(name) == memory_of(self._tensors[variable])}
         if lost := sorted(self._stale - found):
@@ -440,7 +439,7 @@ class Following:
 def require_given_to(module: torch.nn.Module) -> None:
     """Raises InvalidError if a trainer has trained or loaded what the module holds, and has not given it the values: a
     compilation would begin with old ones. All ranks call it."""
-    memory = {memory_of(each) for each in [*module.parameters(), *module.buffers()] if _has_place(each)}
+    memory = {memory_of(each) for each in [*module.parameters(), *module.buffers()] if has_place(each)}
 
     def lacking() -> list[tuple[str, int]]:
         return [(name, other.steps) for other in list(_ALL.values()) if other._stale
@@ -494,17 +493,6 @@ def _is_of_user(function: object) -> bool:
     while (inner := getattr(function, "hook", getattr(function, "func", None))) is not None:
         function = inner
     return origin_of_module(sys.modules.get(getattr(function, "__module__", None) or "")) != "own"
-
-
-def _has_place(tensor: torch.Tensor) -> bool:
-    """Whether the tensor has memory; those that tracing makes in place of the loss's own have none."""
-    if isinstance(tensor, FakeTensor):
-        return False
-    try:
-        place_of(tensor)
-    except (RuntimeError, NotImplementedError, AttributeError):
-        return False
-    return True
 
 
 def _kept(tensor: torch.Tensor) -> torch.Tensor:

@@ -26,7 +26,7 @@ TYPES = {
     torch.int32: sc.i32,
     torch.int64: sc.i64,
 }
-MANY = 1 << 16  # elements of a constant from which on it takes memory
+MANY = 1 << 16  # elements of a tensor, from which on slices that are equal are worth to be held once
 # Ops that give sizes.
 OF_SIZES = {ops.ATEN.sym_size, ops.ATEN.sym_numel, ops.ATEN.sym_stride, ops.ATEN.sym_storage_offset} | _export.CHECKS
 

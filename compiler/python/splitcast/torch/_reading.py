@@ -98,6 +98,7 @@ class Reading:
                 self._require_pure()
         finally:
             self._restore()
+            self._found = self.functions()  # without others of their codes, which may hold anything
         if isinstance(error, TracedTensorError):
             raise sc.InvalidError(str(error)) from None
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 _is_copied_on_write = torch._C._is_cow_tensor  # type: ignore[attr-defined]  # PyTorch's stub lacks it
 _address_of = torch._C._data_address  # type: ignore[attr-defined]  # of its memory, which this does not write to
@@ -158,3 +159,14 @@ def place_of(tensor: torch.Tensor) -> Place:
     """What two tensors have in common if they are the same elements of the same memory."""
     return (tensor.untyped_storage()._cdata, tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride()),
             tensor.dtype)
+
+
+def has_place(tensor: torch.Tensor) -> bool:
+    """Whether the tensor has memory; those that tracing makes in place of the loss's own have none."""
+    if isinstance(tensor, FakeTensor):
+        return False
+    try:
+        place_of(tensor)
+    except (RuntimeError, NotImplementedError, AttributeError):
+        return False
+    return True

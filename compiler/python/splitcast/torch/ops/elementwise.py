@@ -46,7 +46,7 @@ def _tensors_of_result(importer: Importer, *values: Value) -> list[sc.Tensor]:
     return [as_type(importer.tensor(value), wanted) for value in values]
 
 
-def _is_wide_number(importer: Importer, value: Operand) -> bool:
+def _is_wide_number(value: Operand) -> bool:
     """Whether it is a tensor without dimensions, which does not decide the result's type, of a wider one. PyTorch
     computes with its f32, and rounds the result."""
     if isinstance(value, torch.Tensor):
@@ -61,7 +61,7 @@ def _elementwise(name: str, overloads: Sequence[str], of_tensors: Binary,
 
     def apply(importer: Importer, first: Operand, second: Operand, *, alpha: float = 1) -> sc.Tensor:
         wanted = importer.result_type()
-        if wanted in SMALL and any(_is_wide_number(importer, each) for each in (first, second)):
+        if wanted in SMALL and any(_is_wide_number(each) for each in (first, second)):
             wide = [as_type(importer.tensor(each), sc.f32) if not isinstance(each, (bool, int, float)) else
                     importer.constant(each, sc.f32) for each in (first, second)]
             return as_type(of_tensors(wide[0], wide[1] if alpha == 1 else wide[1] * alpha), wanted)
